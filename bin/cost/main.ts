@@ -21,7 +21,6 @@ const parseDecimal =
     throw new InvalidArgumentError(`It must be a number from ${minimum} to ${maximum.toLocaleString('en-US')}.`);
   };
 
-/** Parses shares such as `webhook=0.7,email=0.3`. */
 const parseShares = (text: string): Map<NotificationTypeId, number> => {
   const shares = text.split(',').map((part): [NotificationTypeId | undefined, number] => {
     const [, name, share] = /^(\w+)=(\d+(?:\.\d+)?)$/.exec(part) ?? [];

@@ -99,7 +99,6 @@ export const billOf = (usage: Usage): ReadonlyMap<Part, number> => {
 
 const usage = z.partialRecord(z.enum(unitNames), z.number());
 
-/** What a message uses in batches of one and of ten. */
 const byBatch = z.strictObject({ batchOf1: usage, batchOf10: usage });
 
 const schema = z.strictObject({
@@ -144,10 +143,8 @@ const inBatches = ({ batchOf1, batchOf10 }: UsageByBatch, batch: number): Usage 
 };
 
 /**
- * Returns what an alarm event uses on average, without failed attempts. Each destination after the first costs as much
- * as the second.
- *
- * @throws Error if a type has not been measured
+ * What an alarm event uses on average, without failed attempts. Each destination after the first costs as much as the
+ * second. @throws Error if a type has not been measured
  */
 export const usagePerEvent = ({ dispatch, senders }: MeasuredUnits, { destinations, batch, shares }: Load): Usage => {
   const deliveries = [...shares].map(([type, share]): readonly [Usage, number] => {
@@ -231,9 +228,7 @@ const idleUsageOf = (type: string, properties: unknown): Usage => {
 };
 
 /**
- * Returns what an idle stack uses in a month, from its synthesized template, without records, which cost by their number.
- *
- * @throws Error for a schedule of unknown rate
+ * What an idle stack uses in a month, from its template, without records. @throws Error for a schedule of unknown rate
  */
 export const idleUsage = (template: unknown): Usage =>
   sum(
@@ -242,10 +237,7 @@ export const idleUsage = (template: unknown): Usage =>
     ),
   );
 
-/**
- * The size of a delivery record in bytes, with the 100 that DynamoDB bills in addition:
- * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
- */
+/** The size of a delivery record, with the 100 bytes per item that DynamoDB bills in addition. */
 export const RECORD_BYTES = 632 + 100;
 
 /** The bytes of a request to a receiver: a body of 2.5 KB, the headers, and a share of the TLS connection. */

@@ -34,11 +34,7 @@ const FAST_SYNTHESIS = { builtinCloudFormationValidation: false, stackTraces: fa
 /** The CDK setting that adds construct paths to the template; local resource names derive from them. */
 const PATH_METADATA = 'aws:cdk:enable-path-metadata';
 
-/**
- * Synthesizes the CDK app into a directory, which can be read with `readAssembly`.
- *
- * @throws StartError if a function has no bundle
- */
+/** Synthesizes the CDK app into a directory. @throws StartError if a function has no bundle */
 export const synthesizeTo = (directory: string, settings: Record<string, string>): AssemblyFiles => {
   const context = { ...settings, [PATH_METADATA]: true };
   notificationsApp({ context, outdir: directory, ...FAST_SYNTHESIS }).synth();

@@ -22,10 +22,8 @@ export const tokensSchema = z.strictObject({
   other_admin: z.string(),
 });
 
-/** Tokens for each role of tenant `acme`, and an admin token of tenant `globex`. */
 export type Tokens = z.infer<typeof tokensSchema>;
 
-/** The tenant and the role of each token. */
 export const GRANTS = {
   admin: { tenant: 'acme', role: 'admin' },
   creator: { tenant: 'acme', role: 'creator' },
@@ -33,7 +31,6 @@ export const GRANTS = {
   other_admin: { tenant: 'globex', role: 'admin' },
 } as const satisfies Record<keyof Tokens, { tenant: string; role: Role }>;
 
-/** The tenant of each token. */
 export const tokenTenants: Readonly<Record<keyof Tokens, string>> = {
   admin: GRANTS.admin.tenant,
   creator: GRANTS.creator.tenant,
@@ -52,11 +49,7 @@ const ENTRIES = [TABLES, TOKENS, `${TOKENS}.new`, PORTS, `${PORTS}.new`];
 
 const portsSchema = z.record(z.string(), z.number());
 
-/**
- * Opens a data directory and creates it if necessary. Only the user can read it, because it contains tokens.
- *
- * @throws StartError if it cannot be used, or contains other files
- */
+/** Opens or creates a data directory. Only the user can read it: it contains tokens. @throws StartError */
 export const openDataDirectory = (given: string) => {
   const path = resolve(given);
   const tokensFile = join(path, TOKENS);
@@ -83,7 +76,6 @@ export const openDataDirectory = (given: string) => {
 /** A directory that keeps the tables and tokens of a local stack (`npm start -- --data DIR`). */
 export type DataDirectory = ReturnType<typeof openDataDirectory>;
 
-/** Returns the names of the entries. */
 const createDirectory = (path: string): string[] => {
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -110,10 +102,9 @@ const write = (file: string, value: object): void => {
 const TOKEN_LIFETIME_SECONDS = DEFAULT_TOKEN_DAYS * DAY_SECONDS;
 
 /**
- * Creates the tables, issues the tokens and sets the technical contacts of `acme`. With a data directory, all this
- * happens at the first start only; later, it issues only tokens that were revoked or have expired.
- *
- * @throws StartError if the tables of the data directory do not match the template
+ * Creates the tables, issues the tokens and sets the technical contacts of `acme`. With a data directory, that happens
+ * at the first start; later, it replaces tokens that were revoked or have expired. @throws StartError if tables do not
+ * match
  */
 export const seed = async (
   plan: Plan,

@@ -2,10 +2,7 @@ import { availableParallelism } from 'node:os';
 import { InvalidArgumentError } from 'commander';
 import { HEARTBEAT_TENANT } from '../../shared/contracts/alarm-event.ts';
 
-/**
- * Returns the settings (CDK context) of a local stack; the user's settings take precedence. All of them take precedence
- * over the file of a stage (`-c stage=dev`).
- */
+/** Returns the settings of a local stack. Those of the user take precedence, then these, then those of a stage. */
 export const localSettings = (options: {
   settings: Record<string, string>;
   strictEgress: boolean;

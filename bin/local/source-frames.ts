@@ -3,10 +3,7 @@ import { SourceMap } from 'node:module';
 
 const maps = new Map<string, SourceMap | undefined>();
 
-/**
- * Replaces the position in each line that is a stack frame in a bundle with a source map beside it (`index.js.map`) by
- * the one in the TypeScript sources.
- */
+/** Replaces positions in bundles with a source map beside them (`index.js.map`) by those in the TypeScript sources. */
 export const withSourceFrames = (text: string): string => text.split('\n').map(withSourcePosition).join('\n');
 
 const withSourcePosition = (line: string): string => {

@@ -289,10 +289,9 @@ const reportLostMessages = (queues: Map<string, Queue>, log: (line: string) => v
 };
 
 /**
- * The number of additional execution environments for direct invocations by the API or another function, so that they
- * do not wait for the batches of a queue. Each execution environment compiles its bundle, so more than the machine can
- * run concurrently would only add cold starts. Twice the parallelism, because some execution environments wait for a
- * destination under test.
+ * Additional execution environments for direct invocations, so that they do not wait for the batches of a queue. More
+ * than the machine can run would only add cold starts; twice the parallelism, because some wait for a destination
+ * under test.
  */
 const DIRECT_CONCURRENCY = Math.max(4, 2 * availableParallelism());
 

@@ -25,10 +25,7 @@ z.strictObject({ message: string('The name of the HTTP status') }).meta({
   description: 'An error of the gateway in front of the service. Quote the response header `apigw-requestid`',
 });
 
-/**
- * The errors that the gateway returns before or instead of a function, with messages that an HTTP API cannot change.
- * A test compares them with the local gateway.
- */
+/** The errors of the gateway, which an HTTP API cannot change. A test compares them with the local gateway. */
 export const gatewayErrors = {
   400: { message: 'Bad Request', when: 'The request is not valid HTTP, or its path is not valid percent-encoding.' },
   413: { message: 'Request Entity Too Large', when: 'The body has more than 10 MB, or 6 MB for the function.' },
@@ -134,12 +131,7 @@ export const sharedResponses = Object.fromEntries([
   ['InvalidPage', responseOf(400, [InvalidLimit, MalformedMarker])],
 ]);
 
-/**
- * Returns the error responses of an operation by status.
- *
- * @param errors the errors in addition to those of every operation
- * @param hasBody whether the operation takes a body, which the gateway can reject
- */
+/** Returns the error responses of an operation by status: these, and those of every operation. */
 export const errorResponses = (errors: readonly ServiceError[], hasBody: boolean): Record<string, unknown> =>
   Object.fromEntries(
     [...errors.map(statusOf), ...sharedStatuses.filter((status) => hasBody || status !== 413)].map((status) => {

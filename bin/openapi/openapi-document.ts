@@ -117,11 +117,7 @@ const operationOf = (name: EndpointName, endpoint: Endpoint) => {
   };
 };
 
-/**
- * Returns the OpenAPI 3.1 document of the API, generated from the table of endpoints and the contracts.
- *
- * @param baseUrl the base URL of the API; by default, the document names the local stack and any deployment
- */
+/** Returns the OpenAPI document of the API. Without `baseUrl`, it names the local stack and any deployment. */
 export const openApiDocument = (baseUrl?: string) => {
   const paths: Record<string, Record<string, unknown>> = { ...optOutPages };
   for (const name of endpointNames) {

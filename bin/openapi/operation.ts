@@ -19,7 +19,6 @@ import { BASE_URL, EXAMPLE_ID } from './examples.ts';
 export const parameter = (schema: z.ZodType, description: string, example: unknown): z.ZodType =>
   schema.meta({ description, example });
 
-/** Returns a reference to the schema with an ID. */
 export const referenceTo = (id: string) => ({ $ref: `#/components/schemas/${id}` });
 
 /** Returns a reference to the component that equals a value, or the value if there is none. */
@@ -28,10 +27,7 @@ export const referenceOr = <Value>(section: string, components: Readonly<Record<
   return name === undefined ? value : { $ref: `#/components/${section}/${name}` };
 };
 
-/**
- * Returns a schema without `$schema` and `$id`, with which it would be a separate document whose references do not
- * resolve.
- */
+/** With `$schema` and `$id`, a schema would be a document of its own, whose references do not resolve. */
 const embedded = ({ $schema, $id, id, ...schema }: z.core.JSONSchema.BaseSchema) => schema;
 
 export const jsonSchemaOf = (schema: z.ZodType) => embedded(z.toJSONSchema(schema, { io: 'input' }));
@@ -64,7 +60,6 @@ export type Operation = {
   errors?: readonly ServiceError[];
 };
 
-/** The operations on one kind of object. */
 export type Resource = {
   tag: { name: string; description: string };
   operations: Partial<Record<EndpointName, Operation>>;
@@ -79,18 +74,12 @@ export const contentOf = ({ schema, examples }: Body) => ({
 
 type FailedParse = Parameters<typeof describeIssues>[0];
 
-/** Returns the error for a body that the parser rejects. */
 export const rejectedBody = ({ error }: { error?: FailedParse | undefined }): ServiceError => {
   if (!error) throw new Error('The parser accepts the example of an invalid body.');
   return badRequest(describeIssues(error));
 };
 
-/**
- * Returns a page of records, with an example of its first page.
- *
- * @param path the path of the list
- * @param next the marker of the next page, unless the example is the last one
- */
+/** Returns the first page of a list with one record. `next` is the marker of the next page. */
 export const pageOf = (schema: z.ZodType, example: unknown, path: string, next: string | null = null): Body => ({
   schema,
   examples: {
@@ -123,7 +112,6 @@ export const limit = parameter(
   DEFAULT_PAGE_LIMIT,
 );
 
-/** Returns the marker of lists whose pages start with an ID. */
 export const markerLike = (example: string) =>
   parameter(z.string(), 'The `next_marker` of the previous page: the ID that the page starts with', example);
 
@@ -157,7 +145,6 @@ const pathParameters = {
   '/tokens/{id}': pathParameter('token', 'tk01M7ZZ2AQ9MC8P6P3KH5Y23K83'),
 };
 
-/** Returns the object whose ID is in a path, if there is one. */
 export const objectInPath = (path: string) =>
   Object.entries(pathParameters).find(([start]) => path.startsWith(start))?.[1];
 

@@ -70,10 +70,7 @@ export type DispatchLine = z.infer<typeof logLine> & { timeMs: number };
 /** These repeat what the records and dead letters of an event say. */
 const REPEATED_LINES = ['event dispatched', 'invalid event'];
 
-/**
- * Returns what dispatch logged about the event with this ID or message ID between two times, ms since the epoch. Nothing
- * for a local stack, which prints its logs.
- */
+/** Returns what dispatch logged about the event or message with this ID. A local stack prints its logs instead. */
 export const dispatchLines = async (
   { deployment }: Session,
   id: string,
@@ -201,12 +198,7 @@ const latencyStatistics: readonly LatencyStatistic[] = [
   ...reportedSeconds.map((seconds) => `PR(:${seconds * 1000})` as const),
 ];
 
-/**
- * Returns the statistics of deliveries for each UTC day that has some.
- *
- * @param startMs the start of the first day, ms since the epoch
- * @param endMs the end of the last day
- */
+/** Returns the statistics of each UTC day that has deliveries, between two times in ms since the epoch. */
 export const dailyStatistics = async (
   session: Session,
   startMs: number,

@@ -22,10 +22,9 @@ const tag = z.tuple([z.string()]).transform(([value]) => value);
 const emailEvent = z.object({ mail: z.object({ tags: z.object({ notification: tag, tenant: tag, event: tag }) }) });
 
 /**
- * Describes a message of a dead-letter queue, without its contents. Its body may be invalid: that is one of the reasons.
- * `detail` and `warnings` say what is wrong with an invalid event. `source_arn` is the queue from which SQS moved the
- * message; undefined if the service sent it. `message_id` is that of the dead letter, `producer_message_id` that of the
- * alarm event.
+ * Describes a message of a dead-letter queue, without its contents. `detail` and `warnings` say what is wrong with an
+ * invalid event, `source_arn` from which queue SQS moved it; `producer_message_id` is the ID of the alarm event's
+ * message.
  */
 export const deadLetter = ({ Body = '', MessageId = '', Attributes = {}, MessageAttributes = {} }: Message) => {
   const attribute = (name: string) => MessageAttributes[name]?.StringValue;
@@ -104,8 +103,8 @@ export type DeadLetterCounts = Partial<Record<DeadLetterQueueName, number>>;
 type Visit = (queue: DeadLetterQueueName, visited: Visited) => Promise<void>;
 
 /**
- * Visits every dead letter and crashed message of a tenant. Messages of other tenants are hidden meanwhile
- * (`visitMessages`). A message belongs to the tenant in its body, or if that is not readable, to its message group.
+ * Visits every dead letter and crashed message of a tenant, by its body or, if that is not readable, its message
+ * group.
  */
 export const visitDeadLettersOf = async (
   { sqs, deployment }: Session,

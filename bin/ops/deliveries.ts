@@ -16,7 +16,6 @@ import { connect, connectForChange, type Session } from './session.ts';
 import { scanDeliveries } from './table-scan.ts';
 import { assertKnown, describeNotifications, labelCell, notificationIds } from './targets.ts';
 
-/** The number of notifications whose deliveries are queried concurrently. */
 const CONCURRENT_QUERIES = 25;
 
 /** Concurrent writes to the partitions of notifications, which their senders write to as well. */
@@ -89,9 +88,8 @@ const show = async (options: Options, command: Command): Promise<void> => {
 };
 
 /**
- * Makes the next attempts of waiting deliveries due now (docs/decisions/deliveries.md#retry-now).
- *
- * @returns the records as stored, and the number of changed ones
+ * Makes the next attempts due now (docs/decisions/deliveries.md#retry-now). @returns the records as stored, and how
+ * many changed
  */
 const retryWaiting = async (
   { deliveries, record: recordChange }: Session,
@@ -114,7 +112,6 @@ const retryWaiting = async (
   return { records: retried, count: retried.filter((found, index) => found !== records[index]).length };
 };
 
-/** Returns the columns of the table of deliveries. */
 export const deliveryColumns = (rows: readonly DeliveryJson[], isOfAllTenants: boolean): Column<DeliveryJson>[] => {
   const conflict: Column<DeliveryJson> = [
     'event ID reused',
@@ -147,7 +144,6 @@ export const STATUS_COLORS: Record<DeliveryStatus, Color> = {
   cancelled: 'dim',
 };
 
-/** Returns the key of a record as one text. */
 export const recordKey = ({ pk, sk }: DeliveryKey): string => `${pk} ${sk}`;
 
 const notificationKey = ({ pk }: Pick<DeliveryKey, 'pk'>): NotificationKey => {
@@ -155,10 +151,7 @@ const notificationKey = ({ pk }: Pick<DeliveryKey, 'pk'>): NotificationKey => {
   return { tenant, id };
 };
 
-/**
- * Returns deliveries as the API does, with tenant, type and label of their notifications, when their rounds of attempts
- * started, and when a different event with the same ID arrived. Times are ms since the epoch.
- */
+/** Returns deliveries as the API does, with their tenants and notifications. Times are ms since the epoch. */
 export const deliveriesJson = async (
   session: {
     deliveries: Pick<Session['deliveries'], 'listConflicts'>;
@@ -189,7 +182,6 @@ export const deliveriesJson = async (
   });
 };
 
-/** A delivery as `--json` shows it. */
 export type DeliveryJson = Awaited<ReturnType<typeof deliveriesJson>>[number];
 
 /** Queries each notification, and returns the newest records of all, newest first. */

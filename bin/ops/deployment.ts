@@ -10,9 +10,7 @@ export const DEFAULT_STACK = 'MonitoringNotifications';
 /** The environment variable with the name of a deployed stack, for commands without `--stack` and `--local`. */
 export const STACK_VARIABLE = 'NOTIFICATIONS_STACK';
 
-/**
- * The queues with their own dead-letter queue, to which the service sends: alarm events, and one per notification type.
- */
+/** The queues with their own dead-letter queue: of alarm events, and one per notification type. */
 export const queueNames = ['alarm-events', ...notificationTypeIds] as const;
 
 export type QueueName = (typeof queueNames)[number];
@@ -107,18 +105,14 @@ export type Deployment = {
   aws: AwsOptions;
 };
 
-/** The global options that select a stack. */
 export type DeploymentOptions = {
   stack?: string | undefined;
   local?: number | undefined;
 };
 
 /**
- * Finds the stack that the options select, or else the only running local stack.
- *
- * @param useDefault whether to use the deployed stack with the default name if no local stack runs
- * @throws UsageError if the options select no stack
- * @throws OperationError if the stack cannot be read
+ * Finds the stack that the options select, or the only running local stack, or with `useDefault` the deployed stack
+ * with the default name. @throws UsageError without one, OperationError if it cannot be read
  */
 export const findDeployment = async (options: DeploymentOptions, useDefault: boolean): Promise<Deployment> => {
   const { local, stack = (local === undefined && process.env[STACK_VARIABLE]) || undefined } = options;

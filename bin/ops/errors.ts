@@ -8,10 +8,7 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-/**
- * Returns what to do about an error of the AWS SDK, or else the first line of the error's message, prefixed with the
- * name of the error unless that is generic.
- */
+/** Returns what to do about an error of the AWS SDK, or else the first line of the error's message. */
 export const errorSummary = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   const text = messageOf(error).split('\n', 1)[0]?.trim() ?? '';
@@ -37,10 +34,7 @@ const NOT_FOUND = /^(QueueDoesNotExist|ResourceNotFoundException|TableNotFoundEx
 
 const SET_CREDENTIALS = 'set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY';
 
-/**
- * Returns one sentence that says what to do about an error of the AWS SDK: a missing region, or credentials that are
- * missing, expired, rejected or insufficient. Returns undefined for other errors.
- */
+/** Returns what to do about a missing region, or missing, expired, rejected or insufficient credentials. */
 export const explainAwsError = (error: Error): string | undefined => {
   const { name, message } = error;
   const [firstLine = ''] = message.split('\n', 1);

@@ -40,9 +40,7 @@ export const describeSource = ({ file, line, index }: EventInput): string => {
 };
 
 /**
- * Reads one event, an array of events, or one event per line (NDJSON) from each file; `-` is standard input.
- *
- * @throws OperationError if a file cannot be read or contains no event
+ * Reads one event, an array, or NDJSON from each file; `-` is standard input. @throws OperationError without an event
  */
 export const readEvents = async (files: readonly string[]): Promise<EventInput[]> => {
   const inputs: EventInput[] = [];
@@ -119,11 +117,7 @@ export type CheckedEvent = {
   planned: PlannedEvent | undefined;
 };
 
-/**
- * Checks events as dispatch does, without a stack.
- *
- * @param nowMs when SQS would accept the events, ms since the epoch
- */
+/** Checks events as dispatch does, without a stack, as if SQS accepted them at `nowMs`. */
 export const checkEvents = (inputs: readonly EventInput[], nowMs: number): CheckedEvent[] =>
   inputs.map((input): CheckedEvent => {
     const planned = planEvent(input.text, nowMs);
@@ -135,10 +129,7 @@ export const checkEvents = (inputs: readonly EventInput[], nowMs: number): Check
     return { input, ids: idsOfEvent(planned), errors: [], warnings, planned };
   });
 
-/**
- * Compares events with the notifications and the delivery records of their tenants: lists the notifications of each
- * tenant once, and reads the records of all events together. Returns as many findings.
- */
+/** Compares events with the notifications and the delivery records of their tenants. Returns as many findings. */
 export const checkOnline = async (
   session: Session,
   inputs: readonly { planned: PlannedEvent; input: EventInput }[],
@@ -259,7 +250,6 @@ const traceWarnings = (event: Readonly<Record<string, unknown>>): string[] => {
     .map((name) => `${name} is not valid and is dropped`);
 };
 
-/** An ID in the form of the documents, `tenant:entity:alarm:check:time:state`, is a copy if it names others. */
 const eventIdWarnings = ({ event_id: id, tenant_id, alarm, details }: Record<string, unknown>): string[] => {
   const parts = typeof id === 'string' ? id.split(':') : [];
   const [tenant, , alarmId] = parts.length === 6 ? parts : [];
@@ -294,10 +284,7 @@ const adviceOn = (event: Record<string, unknown>): string[] => [
   ...repeatedNotifications(event.notification_plan),
 ];
 
-/**
- * Adds what dispatch does not report about an event: misspelled keys, an invalid trace, the names of unknown lists, IDs of
- * another event, notifications that are listed twice, and the event before it that has the same ID and other content.
- */
+/** Adds warnings about events that dispatch does not give. */
 export const withAdvice = (events: readonly CheckedEvent[]): CheckedEvent[] => {
   const firstOfId = new Map<string, { input: CheckedEvent['input']; contentHash: string }>();
   return events.map((checked) => {

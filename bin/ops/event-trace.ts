@@ -122,7 +122,6 @@ export const isCausedBy = (notice: DeliveryRecord, deliveries: readonly Delivery
   notice.producer_message_id !== undefined &&
   deliveries.some(({ producer_message_id: id }) => id === notice.producer_message_id);
 
-/** More than the notices about a notification on a day. */
 const MAX_NOTICES = 100;
 
 /**
@@ -227,8 +226,8 @@ export const findEvents = async (
 };
 
 /**
- * Returns when dispatch may have logged something about an event: an hour around its record or the time in its ID, or the
- * last three hours.
+ * Returns when dispatch may have logged an event: an hour around its record or the time in its ID, or the last 3
+ * hours.
  */
 const logRange = (id = '', recordMs?: number): readonly [startMs: number, endMs: number] => {
   const aroundMs = recordMs ?? eventIdTimeMs(id);
@@ -375,7 +374,6 @@ const letterStep = (letter: LetterOfQueue & DescribedLetter): Step => ({
 const lineStep = ({ timeMs, message, notification_ids: ids = [], warnings = '' }: DispatchLine): Step =>
   stepOf(timeMs, 'dispatch', [message, [...ids, warnings].filter(Boolean).join(', ')].filter(Boolean).join(': '));
 
-/** Returns the IDs of an event, one on each line. */
 const heading = ({ tenant_id: tenant, event_id: event, producer_message_id: message, trace_id: traceId }: EventJson) =>
   Object.entries({ event, tenant, message, trace: traceId })
     .flatMap(([name, id]) => (id === null ? [] : [`${name.padEnd(9)}${sanitize(id)}`]))

@@ -149,7 +149,6 @@ export type EventReport = CheckedEvent & { online: OnlineFindings | undefined };
 export const describeErrors = ({ errors, input }: Pick<CheckedEvent, 'errors' | 'input'>): string =>
   errors.join('; ') + syntaxErrorOf(input.text);
 
-/** Returns a warning as a sentence. */
 export const describeWarning = (warning: string): string => `Warning: ${warning}.`;
 
 /** Returns the position of a syntax error in parentheses. Unlike an error, it can contain a part of the event. */
@@ -171,7 +170,6 @@ const problemsOf = (report: EventReport): string[] => [
   ...(report.online ? findings(report.online) : []),
 ];
 
-/** Returns one line of all events: how many have errors, warnings, or notifications that do not get them. */
 const summaryOf = (reports: readonly EventReport[]): string => {
   const count = (matches: (report: EventReport) => boolean): number => reports.filter(matches).length;
   const counts = [
@@ -183,7 +181,6 @@ const summaryOf = (reports: readonly EventReport[]): string => {
   return `${pluralize(reports.length, 'event')}: ${found.join(', ') || 'all valid'}.`;
 };
 
-/** Returns the sentence about a valid event that was checked alone. */
 const singleSummary = ({ input, planned }: EventReport): string =>
   `${describeSource(input)} is ${planned ? 'a valid' : 'not a valid'} alarm event.${
     planned ? ` Its plan lists ${pluralize(planned.ids.length, 'notification')} for this state change.` : ''

@@ -2,7 +2,6 @@ import { styleText } from 'node:util';
 import stringWidth from 'string-width';
 import { replaceControls } from '../../shared/contracts/text.ts';
 
-/** A color or text style. */
 export type Color = 'red' | 'green' | 'yellow' | 'dim' | 'bold';
 
 /** Colors a text if standard output is a terminal and NO_COLOR is not set. */
@@ -17,7 +16,6 @@ export const isoTime = (timestampMs: number): string => new Date(timestampMs).to
 /** Formats a timestamp in ms as ISO 8601 in UTC to the second, for tables and sentences. */
 export const toSecond = (timestampMs: number): string => `${isoTime(timestampMs).slice(0, 19)}Z`;
 
-/** Returns `1 message`, `2 messages` and so on. */
 export const pluralize = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 /** Prints the value as JSON with `json`; otherwise prints the text, and the note on standard error. */

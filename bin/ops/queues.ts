@@ -134,11 +134,7 @@ const onSignal = (received: NodeJS.Signals): void => {
   stopCatching();
 };
 
-/**
- * Catches SIGINT and SIGTERM while something runs that must be undone. A second signal ends the process.
- *
- * @returns the signal, if there was one, and a function that must be called when it is undone
- */
+/** Catches SIGINT and SIGTERM while something runs that must be undone. A second signal ends the process. */
 export const catchSignals = () => {
   if (running++ === 0) for (const each of SIGNALS) process.on(each, onSignal);
   return {

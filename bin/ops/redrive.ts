@@ -5,7 +5,6 @@ import { OperationError } from './errors.ts';
 import { pluralize } from './print.ts';
 import { inspect, visitMessages } from './queues.ts';
 
-/** The progress of a move. `total` is an SQS estimate. */
 export type Progress = { moved: number; total: number };
 
 /** The number of batches moved concurrently: together a few hundred messages per second. */
@@ -22,10 +21,7 @@ export const originAttributes = ({ MessageAttributes = {} }: Message): Attribute
     Object.entries(MessageAttributes).filter(([name]) => CORRELATION_ATTRIBUTES.some((kept) => kept === name)),
   );
 
-/**
- * Returns the attributes of an alarm event that SQS moved to the crashed queue. A moved message has the ID that SQS gave
- * to the producer, and a sent one has another.
- */
+/** A moved message keeps the ID that SQS gave to the producer; a sent one has another, so it names the first. */
 export const crashedEventAttributes = (message: Message): Attributes => ({
   ...((message.Body ?? '').length <= MAX_LENGTH_WITH_ATTRIBUTE && {
     producer_message_id: { DataType: 'String', StringValue: message.MessageId ?? '' },

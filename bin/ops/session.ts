@@ -31,24 +31,15 @@ const HTTP_OPTIONS = {
 /** The stack that a command operates, clients for it, and the output of the command. */
 export type Session = ReturnType<typeof openSession>;
 
-/**
- * Connects a command that only reads to the stack that its options select, by default the running local stack or, with
- * `useDefault`, the deployed stack with the default name.
- *
- * @throws UsageError if the options select no stack
- * @throws OperationError if the stack cannot be read
- */
+/** Connects a command that only reads (`findDeployment`). */
 export const connect = async (command: Command, useDefault = true): Promise<Session> => {
   const { json, why, ...options } = globalOptions.parse(command.optsWithGlobals());
   return openSession(await findDeployment(options, useDefault), json, why);
 };
 
 /**
- * Connects a command that changes a stack or shows its secrets, and prints the stack on standard error first. Only a
- * local stack can be selected by default, and only if no other one runs.
- *
- * @throws UsageError if the options select no stack
- * @throws OperationError if the stack cannot be read
+ * Connects a command that changes a stack or shows its secrets, and prints the stack on standard error first. It uses
+ * no deployed stack by default.
  */
 export const connectForChange = async (command: Command): Promise<Session> => {
   const session = await connect(command, false);

@@ -7,10 +7,7 @@ export const shadowStates = ['on', 'off'] as const;
 
 export type ShadowState = (typeof shadowStates)[number];
 
-/**
- * How far in the future a given start must be, in ms: senders cache accounts for a minute, and the operator's clock may
- * be slow.
- */
+/** Senders cache accounts for a minute, and the operator's clock may be slow. */
 const MIN_START_DELAY_MS = 120_000;
 
 /** How far in the future the end is, in ms: senders must read it before it is reached. */
@@ -57,11 +54,8 @@ const ended = (
 };
 
 /**
- * Returns the period of shadow mode after a command. `off` removes a period that has not started. A running period keeps
- * its start.
- *
- * @param current the stored period, unless it is over
- * @throws UsageError if it would take effect too soon, or the mode is on already
+ * Returns the period of shadow mode after a command, from the stored one unless it is over. `off` removes a period
+ * that has not started. @throws UsageError if it would take effect too soon, or the mode is on already
  */
 export const changedShadow = (
   state: ShadowState,

@@ -15,10 +15,7 @@ export const addStatusCommand = (program: Command): void => {
     .action(show);
 };
 
-/**
- * The status of a queue, including its retry queue. `oldest_seconds` excludes retries, which may be delayed for hours.
- * `dead_letters` is null for a queue without its own dead-letter queue.
- */
+/** Includes the retry queue, but `oldest_seconds` does not: its messages may be delayed for hours. */
 type QueueStatus = Depth & {
   queue: QueueName | OtherQueueName;
   oldest_seconds: number | null;

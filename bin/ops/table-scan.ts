@@ -11,10 +11,7 @@ export type Timing = { now: () => number; sleep: (ms: number) => Promise<unknown
 
 export const realTime: Timing = { now: Date.now, sleep: (ms) => sleepMs(ms) };
 
-/**
- * The capacity units per second that a command consumes, so that it does not throttle the service: 8 MB/s of a scan. A
- * partition of a table serves 3,000 read units per second.
- */
+/** 8 MB/s of a scan, so that it does not throttle the service: a partition serves 3,000 read units per second. */
 const UNITS_PER_SECOND = 1_000;
 
 /** Creates a function that waits until the capacity units consumed so far are within the rate. */

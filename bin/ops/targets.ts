@@ -11,7 +11,6 @@ import { OperationError } from './errors.ts';
 import { sanitize } from './print.ts';
 import type { Session } from './session.ts';
 
-/** The maximum length of a label in tables, in code points. */
 const MAX_LABEL_LENGTH = 30;
 
 /** What a table shows beside the ID of a notification; null if it was deleted. */
@@ -64,9 +63,8 @@ export type RecordedEvent = { tenant: string; eventId: string; ids: Iterable<str
 type EventRecord = DeliveryRecord & { notification: string };
 
 /**
- * Returns the delivery records of events, in the order of the events, strongly consistent and each in any order. The
- * key of a record is known, so one read per 100 notifications finds them, however many deliveries the notifications
- * have.
+ * Returns the delivery records of events, in the order of the events, strongly consistent: one read per 100
+ * notifications.
  */
 export const recordsOfEvents = async (
   { deliveries }: Pick<Session, 'deliveries'>,

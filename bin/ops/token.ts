@@ -120,7 +120,6 @@ const revoke = async (
   print({ revoked: revoked.map(tokenRecord) }, revokedText(tenant, revoked));
 };
 
-/** Returns a line for each revoked token. */
 export const revokedText = (tenant: string, revoked: readonly TokenEntry[]): string =>
   revoked.map(({ id, label }) => `Revoked token ${id} of tenant ${tenant} (${sanitize(label)}).`).join('\n') ||
   `Tenant ${tenant} has no tokens.`;
@@ -144,7 +143,6 @@ const explainServiceError = (error: unknown): never => {
   throw new OperationError(details === message ? message : `${message} ${details}`);
 };
 
-/** Parses the ID of a token. @throws InvalidArgumentError */
 const parseId = (text: string): string => {
   if (/^tk[0-9A-Z]{26}$/.test(text)) return text;
   throw new InvalidArgumentError('A token ID is tk and 26 characters, as `token list` shows it.');

@@ -61,11 +61,7 @@ const COMMON_HEADERS = {
   'x-content-type-options': 'nosniff',
 };
 
-/**
- * Creates the inbox. `GET /` lists the messages, newest first, as JSON, or as a page for a browser; `DELETE /` deletes
- * them. `?kind=`, `?to=` and `?q=` filter both. It receives webhooks (`/webhooks/<tenant>`) and simulates the pager
- * (`/pager`), the router (`/router/...`) and the feed (`/feed`) with their success responses.
- */
+/** Creates the inbox, with its paths (CONTRIBUTING.md#inbox). */
 export const createInbox = ({ slowResponseMs = 20_000 }: InboxOptions = {}): Inbox => {
   const parts: InboxParts = { store: new MessageStore(), slowResponseMs, responses: new Map(), stack: undefined };
   // Each open page is a listener.

@@ -82,8 +82,8 @@ export const streamUpdates = (
 };
 
 /**
- * The most recent messages, at most `MAX_MESSAGES`. Emits `change` after messages were added or removed, or when a
- * webhook address responds differently.
+ * The most recent messages, at most `MAX_MESSAGES`. Emits `change` for messages and for responses of webhook
+ * addresses.
  */
 export class MessageStore extends EventEmitter<{ change: [] }> {
   #messages: InboxMessage[] = [];

@@ -3,7 +3,6 @@ export const webhookResponses = ['200', '410', '500', 'slow'] as const;
 
 export type WebhookResponse = (typeof webhookResponses)[number];
 
-/** A webhook address of the inbox, as `GET /webhooks` lists it. */
 export type WebhookAddress = { tenant: string; url: string; respond: WebhookResponse };
 
 /** Whether a webhook is authentic (docs/api.md#webhook-headers). */

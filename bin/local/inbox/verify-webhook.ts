@@ -10,10 +10,7 @@ const TOLERANCE_SECONDS = 300;
 const TOKEN_HEADER = 'x-monitoring-webhook-token';
 
 /**
- * Verifies a webhook as a receiver does (docs/api.md#webhook-headers): the signature, the timestamp and the token. The
- * problems are sentences for the developer of a receiver.
- *
- * @param nowMs the time of arrival, ms since the epoch
+ * Verifies a webhook as a receiver does (docs/api.md#webhook-headers). The problems are sentences for its developer.
  */
 export const verifyWebhook = (
   request: { tenant: string; headers: Record<string, string>; body: string },

@@ -6,7 +6,6 @@ import { createPace, realTime, type Timing } from '../table-scan.ts';
 import { stopAccess } from './rotation.ts';
 import { type ItemKind, itemsOf, type OwnedItem, type TableName, tableNames, tableOf } from './stored-items.ts';
 
-/** The number of concurrent deletes. */
 const CONCURRENT_DELETES = 25;
 
 /** The number of items by kind, and of dead letters by queue. */

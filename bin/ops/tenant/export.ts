@@ -26,7 +26,6 @@ const FORMAT = 2;
 
 type Writer = (line: ExportLine) => Promise<void>;
 type ExportOptions = {
-  /** Whether to include the webhook token and the signing secrets. */
   withSecrets: boolean;
   nowMs: number;
   write: Writer;
@@ -160,10 +159,8 @@ const converters = (
 };
 
 /**
- * Writes everything that is stored about a tenant, line by line. The first line describes the export, and the last one,
- * `end`, has the number of lines before it: without it, the export is incomplete.
- *
- * @returns the number of lines by kind
+ * Writes everything that is stored about a tenant. An export without the last line, `end`, is incomplete. @returns the
+ * number of lines by kind
  */
 export const exportTenant = async (
   session: Session,

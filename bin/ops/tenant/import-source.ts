@@ -8,18 +8,14 @@ export type SourceRecord = { place: string } & ({ record: unknown } | { error: s
 /** The maximum length of one JSON value. Files are read line by line, so they can be larger. */
 const MAX_VALUE_LENGTH = 64 * 1024 * 1024;
 
-/** How long the request of a page can take. */
 const PAGE_TIMEOUT_MS = 60_000;
 
 const isUrl = (source: string): boolean => /^https?:\/\//i.test(source);
 
 /**
- * Reads the records of files (`-` is standard input) and of lists that URLs return, page by page. A file contains one
- * JSON value, or one on each line. A value is a page, an array of records, or a record.
- *
- * @param token the token that is sent to URLs
- * @throws OperationError if a source cannot be read
- * @throws UsageError if a URL must not be read
+ * Reads the records of files (`-` is standard input) and, with the token, of all pages of lists at URLs. A file has a
+ * JSON value, or one on each line: a page, an array or a record. @throws OperationError, UsageError if a source cannot
+ * or must not be read
  */
 export async function* readSources(sources: readonly string[], token?: string): AsyncGenerator<SourceRecord> {
   for (const source of sources) yield* isUrl(source) ? readPages(source, token) : readFile(source);

@@ -27,7 +27,6 @@ import type { SourceRecord } from './import-source.ts';
 /** What an import does with a record. `differs` means that other values are stored, and stay. */
 export type ImportResult = 'created' | 'updated' | 'unchanged' | 'differs';
 
-/** A notification with its ID in the source and its ID here. */
 export type ImportedNotification = { old_id: string; new_id: string; result: ImportResult };
 
 export type ImportedAttribute = { attribute: string; result: ImportResult };
@@ -44,9 +43,7 @@ export type TenantImport = {
 type ImportOptions = {
   /** The maximum number of notifications of the tenant. */
   limit: number;
-  /** Changes nothing. */
   isDryRun: boolean;
-  /** Replaces what differs. */
   canUpdate: boolean;
 };
 
@@ -209,10 +206,8 @@ const kindAndRecord = (value: Readonly<Record<string, unknown>>): { kind: string
 };
 
 /**
- * Imports notifications and accounts as the API returns them, and the lines of an export, under the rules of the API.
- * It continues after records that are refused, and can be repeated after an interruption.
- *
- * @throws ServiceError serviceUnavailable, UnconfirmedChangeError
+ * Imports notifications and accounts of the API, and lines of an export, under the rules of the API. It continues
+ * after records that are refused, and can be repeated. @throws ServiceError serviceUnavailable, UnconfirmedChangeError
  */
 export const importTenant = async (
   session: Session,
@@ -271,7 +266,6 @@ export const importedId = (tenant: string, oldId: string): string => {
 
 const results = ['created', 'updated', 'unchanged', 'differs'] as const satisfies ImportResult[];
 
-/** Returns the map of IDs as tab-separated values, which are never shortened. */
 export const describeMap = (notifications: readonly ImportedNotification[]): string =>
   [
     'old_id\tnew_id\tresult',

@@ -16,16 +16,10 @@ import { realTime, type Timing } from '../table-scan.ts';
 import { assertKnown, labelCell, targetsOf } from '../targets.ts';
 import { revokedText } from '../token.ts';
 
-/**
- * How long after its revocation a token can still change data: functions cache it for up to 60 s (`tokenCacheSeconds`),
- * and a request takes up to 30 s.
- */
+/** Functions cache a token for up to 60 s (`tokenCacheSeconds`), and a request takes up to 30 s. */
 const TOKEN_SETTLES_MS = 90_000;
 
-/**
- * Revokes all tokens of a tenant, and returns them once no request with any of them can still run. The revoked tokens
- * issue no others.
- */
+/** Revokes all tokens of a tenant, and returns them once no request with any of them can still run. */
 export const stopAccess = async (
   session: Pick<Session, 'tokens' | 'audit' | 'progress'>,
   tenant: string,

@@ -63,9 +63,7 @@ type QueriedTable = keyof typeof tenantPartitions;
 
 const isQueried = (table: TableName): table is QueriedTable => table in tenantPartitions;
 
-/**
- * The other tables have no key by tenant alone: their keys contain a day, a hash or a notification, even a deleted one.
- */
+/** The other tables have no key by tenant alone: their keys contain a day, a hash or a notification. */
 type ScannedTable = Exclude<TableName, QueriedTable>;
 
 /** Keys of `dailyCounter`. */

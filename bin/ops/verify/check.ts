@@ -10,7 +10,6 @@ export type Context = { session: Session; timing: Timing };
 /** A check of one assumption about a deployment. */
 export type Check = {
   name: string;
-  /** The assumption, as a sentence. */
   proves: string;
   /** What to do if it does not hold. */
   resolve: string;

@@ -89,7 +89,6 @@ export const eventSourcesOf = async ({ deployment }: Session, stackName: string)
     .map(({ logicalId, physicalId }) => ({ logicalId, mapping: mappings.get(physicalId) }));
 };
 
-/** Checks that no event source is disabled or was deleted. */
 export const eventSourcesCheck: Check = {
   name: 'event-sources',
   proves: 'Lambda receives the messages of every queue and the records of the stream',

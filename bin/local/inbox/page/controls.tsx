@@ -126,7 +126,6 @@ const responseNames: Record<WebhookResponse, string> = {
   slow: 'Slow (20 s)',
 };
 
-/** Selects how a webhook address responds from now on. */
 export const ResponseSelect = ({ address, label }: { address: WebhookAddress; label: string }) => {
   const [error, setError] = useState<string>();
   const change = async (respond: string) => {

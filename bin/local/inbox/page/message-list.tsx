@@ -16,10 +16,7 @@ type Props = {
   onSearch: () => void;
 };
 
-/**
- * The messages as an ARIA listbox with the keyboard operation of an email client. The focus stays on the list, so that
- * rows can come and go. The browser keeps the visible rows where they are when messages arrive above them.
- */
+/** The messages as an ARIA listbox. The focus stays on the list, so that rows can come and go. */
 export const MessageList = ({ messages, selectedId, onSelect, onOpen, onSearch }: Props) => {
   const list = useRef<HTMLDivElement>(null);
   const [limit, setLimit] = useState(STEP_ROWS);

@@ -12,7 +12,6 @@ type Props = {
   address: WebhookAddress | undefined;
 };
 
-/** A message with everything that arrived. It renders only if it changes, so that a text selection stays. */
 export const MessageView = memo(({ message, title, address }: Props) => (
   <article class="grid" aria-labelledby="message-title">
     <header class="grid">

@@ -18,7 +18,6 @@ export type InboxState = {
   query: string;
 };
 
-/** Keeps the messages that match a search up to date. After a lost connection, it reconnects. */
 export const useUpdates = (query: string): InboxState => {
   const [state, setState] = useState<InboxState>({
     isConnected: undefined,
@@ -52,11 +51,8 @@ export const useUpdates = (query: string): InboxState => {
 
 /** What the page shows. Its address contains it, so that reloading and the back button work. */
 export type View = {
-  /** The kind of the listed messages; empty for all. */
   kind: string;
-  /** A recipient of the listed messages; empty for all. */
   to: string;
-  /** Words that the listed messages contain. */
   q: string;
   id: number | undefined;
 };
