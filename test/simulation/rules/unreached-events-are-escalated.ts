@@ -177,16 +177,21 @@ const recipientsOf = (
   const { scenario, people } = observations;
   const { escalations = 'contacts+managed' } = scenario;
   if (escalations === 'off') return [];
-  const mayBeRemoved = people.some(({ action }) => action.kind === 'fallback' && action.tenant === name);
+  // What people change after the notice does not matter. An escalation has the time of the first alert of the hour.
+  const byMs = fallback ? noticeByMs(tenant, fallback.key, time.atMs, observations) : 0;
+  const mayBeChanged = people.some(
+    ({ action, startedMs }) =>
+      startedMs <= byMs &&
+      ((action.kind === 'fallback' && action.tenant === name) ||
+        (action.kind === 'mute' && action.notification === fallback?.index)),
+  );
   return [
     ...contactsOf(tenant, time, observations),
     ...(isOfService || escalations === 'contacts' ? [] : [`tenant ${name}`]),
     // A pager that got an escalation of a newer event of the alarm gets no older one.
     ...(fallback &&
-    !mayBeRemoved &&
+    !mayBeChanged &&
     !mayBeShadowed(tenant, time, observations) &&
-    // An escalation has the time of the first alert of the hour.
-    !observations.people.some(({ action }) => action.kind === 'mute' && action.notification === fallback.index) &&
     mustGetNotice({ to: fallback.key, phases: fallback.phases }, time, observations) &&
     state !== 'OK' &&
     fallback.type !== 'incidentpager'
