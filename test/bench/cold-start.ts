@@ -9,7 +9,6 @@ import { median, runRounds, type Section } from './support/report.ts';
 
 const ROUNDS = 15;
 
-/** A function or its floor, and its first event. */
 type Start = { found: DeployedFunction; event: unknown; expected: z.ZodType };
 
 const success = z.union([

@@ -48,7 +48,6 @@ export const benchCost = async (): Promise<Section> => {
   const setLatencies = ({ awsLatencyMs, receiverLatencyMs }: typeof LATENCIES) =>
     Promise.all([aws.setLatency(awsLatencyMs), receiver.setLatency(receiverLatencyMs)]);
 
-  /** Returns the units of a message, of dispatch unless it is for one sender. */
   const measureBatches = async (
     batchSize: number,
     types: readonly NotificationTypeId[],

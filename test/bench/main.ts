@@ -16,7 +16,6 @@ const print = (text: string): void => {
   process.stdout.write(`${text}\n\n`);
 };
 
-/** Runs the benchmarks one after another, because they would slow each other down. */
 const run = async (chosen: readonly string[]): Promise<void> => {
   print(`Measured on ${describeMachine()}, ${new Date().toISOString().slice(0, 10)}.`);
   for (const [name, measure] of benchmarks) {

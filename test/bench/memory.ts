@@ -11,7 +11,6 @@ import { type WorstBatch, worstDeliveries, worstEvents } from './support/worst-b
 const INVOCATIONS = 2;
 /** Retries are gathered in batches of 100. */
 const RETRIES = 100;
-/** How many functions run at a time. */
 const CONCURRENCY = 4;
 /** How much CPU time an alert may wait for those of another tenant in its batch. */
 const MAX_NEIGHBOR_CPU_MS = 2_000;
@@ -62,7 +61,6 @@ const NO_MEMORY_LEFT: Measured = { peakMb: Number.POSITIVE_INFINITY, neighborCpu
 export const benchMemory = async (): Promise<Section> => {
   const { receiver, functions, functionNamed, start, stop } = await startFunctions();
 
-  /** Runs a function with its first event and, with its share of the CPU, a batch. */
   const measure = async (name: FunctionName, create?: () => object): Promise<Measured> => {
     const started = start(functionNamed(name), { isHeapLimited: true });
     try {

@@ -15,7 +15,6 @@ const WARM_UP_MESSAGES = 12_000;
 type Load = { batchSize: number; messages: number };
 type Measurement = { seconds: number; cpuSeconds: number };
 
-/** Something that sends webhooks in batches. */
 type Case = { name: string; load: Load; run: (load: Load) => Promise<Measurement> };
 
 const sumOf = (values: readonly number[]): number => values.reduce((left, right) => left + right, 0);

@@ -29,7 +29,6 @@ const colors: Readonly<Record<string, string>> = {
   CRITICAL: 'rgb(198, 40, 40)',
 };
 
-/** Texts of the maximum length that each of them may have. */
 const repeated = (text: string): EmailTexts => ({
   id: text.repeat(512).slice(0, 512),
   label: text.repeat(255).slice(0, 255),

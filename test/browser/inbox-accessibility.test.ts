@@ -39,9 +39,10 @@ const addMessages = async () => {
   await inbox.send('/webhooks/acme?respond=410', { method: 'POST', ...signedWebhook('Forged', { token: 'wrong' }) });
 };
 
-const themes = (['light', 'dark'] as const).flatMap((colorScheme) =>
-  (['desktop', 'mobile'] as const).map((screen) => ({ colorScheme, screen })),
-);
+const themes = [
+  { colorScheme: 'light', screen: 'desktop' },
+  { colorScheme: 'dark', screen: 'mobile' },
+] as const;
 
 describe.each(themes)('the inbox page in $colorScheme mode on a $screen screen', ({ colorScheme, screen }) => {
   const open = async (path: string) => {

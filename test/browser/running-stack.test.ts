@@ -93,7 +93,6 @@ const open = async (options: BrowserContextOptions = {}): Promise<Page> => {
 
 const inboxMessages = z.array(z.object({ headers: z.record(z.string(), z.string()) }));
 
-/** Tests a notification by email. @returns the result */
 const test = async (address: string): Promise<string> => {
   const response = await fetch(`${stack.base_url}/test-notification`, {
     method: 'POST',
@@ -103,7 +102,6 @@ const test = async (address: string): Promise<string> => {
   return z.object({ status: z.string() }).parse(await response.json()).status;
 };
 
-/** Returns the link to the page in an email to an address. */
 const linkTo = async (address: string): Promise<string> => {
   expect(await test(address)).toBe('success');
   const response = await fetch(`${stack.inbox_url}/?kind=email&to=${address}`, {

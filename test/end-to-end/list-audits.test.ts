@@ -23,11 +23,9 @@ const { follow } = collectionsOf(
 const MARKER = 'marker-of-a-value';
 const attributes = { ...webhook, label: MARKER, metadata: { [MARKER]: MARKER } };
 
-/** Returns the entries of what tokens changed, without the tokens that operators issued. */
 const audits = async (client: Client) =>
   (await follow(client, '/audits')).filter(({ actor }) => actor.type === 'token');
 
-/** Returns the action, target and changed attributes of each entry. */
 const changes = async (client: Client) =>
   (await audits(client)).map(({ action, target_id, changed }) => [action, target_id, changed]);
 

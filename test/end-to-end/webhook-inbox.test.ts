@@ -4,7 +4,6 @@ import { inbox } from './support/pipeline.ts';
 
 const { inbox_url: inboxUrl } = inject('stack');
 
-/** Tests a webhook notification to an address of the inbox. */
 const testWebhook = (client: Client, path: string) =>
   client.post('/test-notification', { type: 'webhook', details: { url: `${inboxUrl}/webhooks/${path}` } });
 

@@ -15,7 +15,6 @@ describe('a healthy service', () => {
     await harness.stack.stop();
   });
 
-  /** Creates a tenant with a webhook whose destination responds with this status. */
   const newTenant = async (status: number) => {
     const sink = await startSink((response) => response.writeHead(status).end());
     sinks.push(sink);
@@ -35,7 +34,6 @@ describe('a healthy service', () => {
     };
   };
 
-  /** Returns all alarms that have fired. */
   const fired = () => harness.watch.transitions.flatMap(({ alarm, state }) => (state === 'ALARM' ? alarm : []));
 
   /** Advances in steps of a minute, because no alarm is expected. */

@@ -5,10 +5,8 @@ import { newAlarmEvent } from '../support/events.ts';
 import { type Sink, startSink } from '../support/sink.ts';
 import { type MonitoredStack, startMonitoredStack } from './monitored-stack.ts';
 
-/** The interval of heartbeats. */
 const BEAT_MINUTES = 5;
 
-/** The setting `expectedEventIntervalMinutes`. */
 const EXPECTED_MINUTES = 30;
 
 /** How much later the alarm on missing events may fire: its newest period is incomplete. */

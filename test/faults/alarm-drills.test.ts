@@ -12,10 +12,8 @@ import { type Sink, startSink } from '../support/sink.ts';
 import { until } from '../support/until.ts';
 import { type MonitoredStack, startMonitoredStack, type Traffic } from './monitored-stack.ts';
 
-/** Every alarm must fire within this time. */
 const FIRE_MINUTES = 10;
 
-/** Every alarm must clear within this time after the recovery. */
 const CLEAR_MINUTES = 90;
 
 /** Traffic continues for this time after the recovery. Alarms that still fire then must clear without traffic. */
@@ -24,7 +22,6 @@ const RECOVERY_TRAFFIC_MINUTES = 10;
 /** The number of successful API requests at each step, in addition to the request that fails. */
 const SUCCESSFUL_REQUESTS = 10;
 
-/** Daily limits that no drill reaches. */
 const HIGH_LIMITS = { smsPerTenantPerDay: '100000', emailsPerTenantPerDay: '100000', managedPerTenantPerDay: '100000' };
 
 /** The SDK retries neither this error nor `FAILED`, so drills are fast. */
@@ -74,7 +71,6 @@ describe('the alarm drill', () => {
       await client.get(`/notifications/${ids.webhook}`);
     };
 
-  /** Returns traffic that consists of one call. */
   const once = (act: () => Promise<unknown>): Traffic => {
     let isDone = false;
     return async () => {
@@ -104,7 +100,6 @@ describe('the alarm drill', () => {
     alarms: readonly string[];
     /** Starts the outage. @returns what ends it. Default: nothing */
     outage?: () => (() => unknown)[];
-    /** Default: none */
     requests?: Traffic;
     stepMs?: number;
     /** Alarms that fire while what waited is delivered. */
@@ -147,7 +142,6 @@ describe('the alarm drill', () => {
     await annotate(`${minutes.join(', ')}; all clear ${minutesSince(recoveredMs)} min after the recovery`);
   };
 
-  /** Makes webhooks and the operators' feed fail. */
   const failWebhooks = () => {
     isSinkUp = false;
     return () => {

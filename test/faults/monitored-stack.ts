@@ -82,5 +82,4 @@ export const startMonitoredStack = async (settings: Record<string, string> = {})
   return { ...harness, watch, advanceMinutes, now };
 };
 
-/** The local stack of alarm drills. */
 export type MonitoredStack = Awaited<ReturnType<typeof startMonitoredStack>>;

@@ -9,7 +9,6 @@ import { sharedAssembly } from '../support/shared-assembly.ts';
 import { until } from '../support/until.ts';
 import { useStarted } from '../support/use-started.ts';
 
-/** A throttling error that all services use. */
 export const throttled = { status: 400, type: 'ThrottlingException', message: 'Rate exceeded' } as const;
 
 const HOUR_MS = 3_600_000;
@@ -87,7 +86,6 @@ export const startFaultyStack = async (settings: Record<string, string> = {}, op
     return found;
   };
 
-  /** Advances the clock until a queue and its retry queue are empty. */
   const drainQueue = (queueName: string): Promise<true> => {
     const queues = [queueName, `${queueName}-Retries`].flatMap((name) => stack.queues.get(name) ?? []);
     if (queues.length === 0) throw new Error(`There is no queue ${queueName}.`);
@@ -126,7 +124,6 @@ export const startFaultyStack = async (settings: Record<string, string> = {}, op
   };
 };
 
-/** A local stack with control over faults and time. */
 export type FaultyStack = Awaited<ReturnType<typeof startFaultyStack>>;
 
 /** Starts the stack before the tests of a file or describe, and stops it after them. */

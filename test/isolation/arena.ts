@@ -11,7 +11,6 @@ import { payload } from '../support/sink.ts';
 
 /** A stack with an attacker, its neighbor, and their receivers. */
 export type Arena = {
-  /** Creates a tenant with a token. */
   newClient: () => Promise<Client>;
   /** Sends an alarm event. A string is sent unchanged. */
   sendEvent: (event: AlarmEvent | string) => Promise<void>;
@@ -19,14 +18,12 @@ export type Arena = {
   origin: string;
   /** Resolves when the neighbor's receiver gets the alert of an event, or SES an email that names the event's ID. */
   arrivalOf: (event: AlarmEvent) => Promise<void>;
-  /** Starts a receiver of the attacker on an origin of its own. @returns its URL */
   openReceiver: (listener: RequestListener) => Promise<string>;
   /** Makes SES accept so many emails per second. */
   limitEmails: (perSecond: number) => void;
   close: () => Promise<void>;
 };
 
-/** A receiver that never responds. */
 export const hang: RequestListener = (request) => void request.resume();
 
 /** Room for the headers of a `webhook_request`. */
@@ -81,7 +78,6 @@ export const openArena = async (): Promise<Arena> => {
   };
 };
 
-/** Creates a webhook notification. @returns its ID */
 export const createWebhook = (client: Client, url: string, attributes: object = {}): Promise<string> =>
   client.create({ label: 'webhook', type: 'webhook', details: { url }, ...attributes });
 

@@ -6,7 +6,6 @@ import { newAlarmEvent, traceFields } from '../support/events.ts';
 import { incompressibleEntries, largestHeaders } from '../support/notifications.ts';
 import { type Arena, createWebhook, createWebhooks, hang } from './arena.ts';
 
-/** A tenant, or several, that could delay the others. */
 export type Attacker = {
   name: string;
   /** What it does, as the end of "beside a tenant …". */
@@ -15,7 +14,6 @@ export type Attacker = {
   isHanging: boolean;
   /** How its neighbor gets alerts. Default: by webhook */
   neighbor?: 'email';
-  /** How often it attacks, in ms. */
   everyMs: number;
   /** Creates its notifications. @returns the attack, which the measurement repeats */
   prepare: (arena: Arena) => Promise<() => Promise<unknown>>;
@@ -24,7 +22,6 @@ export type Attacker = {
 /** Emails per second that SES usually accepts from an account. */
 const SENDING_RATE = 14;
 
-/** All attackers. */
 export const attackers: readonly Attacker[] = [
   {
     name: 'long-tracestate',

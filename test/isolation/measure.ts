@@ -12,7 +12,6 @@ export type Isolation = {
   alone: Figures;
   /** Beside endpoints that hang: the first minute of the attack. */
   firstMinute?: Figures;
-  /** The rest of the attack. */
   beside: Figures;
 };
 
@@ -29,10 +28,8 @@ const MAX_DELAY_MS = 2_000;
 /** How long first attempts may take in the first minute beside endpoints that hang, in ms. */
 const MAX_FIRST_MINUTE_MS = 20_000;
 
-/** Sends an alert, and waits until it arrives. */
 type Probe = () => Promise<void>;
 
-/** Creates the neighbor of an attacker. Its emails name the ID of the event. */
 const createNeighbor = async (
   { newClient, sendEvent, arrivalOf, origin }: Arena,
   { neighbor }: Attacker,

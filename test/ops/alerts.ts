@@ -34,7 +34,6 @@ export const useAlerts = (settings: Readonly<Record<string, string>> = {}) => {
     ({ close }) => close(),
   );
 
-  /** Creates a notification. @returns its ID */
   const create = async (label: string, type: string, details: Record<string, string>): Promise<string> => {
     const response = await fetch(`${stack.base_url}/notifications`, {
       method: 'POST',
@@ -44,7 +43,6 @@ export const useAlerts = (settings: Readonly<Record<string, string>> = {}) => {
     return response.headers.get('location')?.split('/').at(-1) ?? '';
   };
 
-  /** Sends an example event to these notifications. @returns its ID */
   const sendExample = async (...ids: string[]): Promise<string> => {
     const { out } = await ops(['event', 'example', '--notification', ...ids]);
     return (await runJson(sent, 'event send -', out)).event_id;

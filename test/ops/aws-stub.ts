@@ -11,7 +11,6 @@ const STACKS = ['Prod', 'MonitoringNotifications'];
 
 const xml = (tag: string, content: string): string => `<${tag}>${content}</${tag}>`;
 
-/** The operator. */
 export const PRINCIPAL = 'arn:aws:sts::111111111111:assumed-role/Operator/jo';
 
 /** The response of STS that names the operator. */
@@ -141,7 +140,6 @@ export const startAwsStub = async (responses: Responses = {}) => {
   const outputs = stackOutputs(url);
   return {
     url,
-    /** The outputs of both stacks. */
     outputs,
     /**
      * Requested actions in order, such as `GetItem`, those whose signature was refused, and regions. While `failure` is

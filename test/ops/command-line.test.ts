@@ -59,7 +59,6 @@ const stackResources = `<ListStackResourcesResponse><ListStackResourcesResult><S
 
 const EVENT_MS = 1_790_000_000_000;
 const EVENT_ID = `acme:en:al:ch:${EVENT_MS}:OK`;
-/** A line of dispatch. */
 const message = JSON.stringify({
   message: 'unknown notifications',
   tenant_id: 'acme',

@@ -18,7 +18,6 @@ export const commandRequest = z.object({
 });
 const commandResult = z.object({ code: z.number(), out: z.string(), err: z.string() });
 
-/** The exit code and output of a command. */
 type CommandResult = z.infer<typeof commandResult>;
 
 /** Creates a directory for the files of a test. The command line finds only the local stacks announced in it. */

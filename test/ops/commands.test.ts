@@ -30,7 +30,6 @@ const aws = useStarted(
     }),
   ({ stop }) => stop(),
 );
-/** The standard input of every command: an alarm event. */
 const input = useStarted(async () => ({ event: (await run('event example')).out }));
 const ops = (command: string) => run(command, { env: aws.env, input: input.event });
 

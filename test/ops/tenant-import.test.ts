@@ -17,7 +17,6 @@ const imported = z.strictObject({
   account: z.array(z.strictObject({ attribute: z.string(), result: z.string() })),
   refused: z.array(z.strictObject({ source: z.string(), old_id: z.optional(z.string()), error: z.string() })),
 });
-/** Runs `tenant import --json`, which exits with 1 if a record is refused. */
 const runImport = async (args: string, input = '', env: Record<string, string> = {}) => {
   const { out, code, err } = await ops(`--json tenant import ${args}`, { input, env });
   const result = imported.parse(JSON.parse(out || `{"error":${JSON.stringify(err)}}`));

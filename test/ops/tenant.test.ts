@@ -124,7 +124,6 @@ afterAll(async () => {
   await world.stack.stop();
 });
 
-/** Returns what is stored, without the audit of the stack. */
 const storedOfTenants = async (): Promise<StoredData> => {
   const { items, messages } = await storedData(world);
   return { items: items.filter(({ item: { pk } }) => pk !== auditPartition(undefined)), messages };

@@ -12,7 +12,6 @@ import { useStarted } from '../support/use-started.ts';
 import { type Responses, startAwsStub } from './aws-stub.ts';
 import { useStackWithCommandLine } from './command-line.ts';
 
-/** Returns a response of the query protocol. Lists are `member` elements. */
 const xml = (action: string, content: string) =>
   `<${action}Response><${action}Result>${content}</${action}Result></${action}Response>`;
 const TOPIC = 'arn:aws:sns:eu-west-1:111111111111:operators';
@@ -37,7 +36,6 @@ const signed = (...identities: string[]) =>
   );
 const mapping = { UUID: 'Source-id', State: 'Enabled', ScalingConfig: { MaximumConcurrency: 20 } };
 
-/** The event that the check sends. */
 const sent = { body: '' };
 const md5 = (text: string) => createHash('md5').update(text).digest('hex');
 const message = z.object({ MessageBody: z.string() });
@@ -52,7 +50,6 @@ const recordsWith = (status: DeliveryStatus) => (body: string) => {
   return { Responses: { deliveries: items }, UnprocessedKeys: {} };
 };
 
-/** The responses of AWS for a deployment without a problem. */
 const healthy: Responses = {
   ListStackResources: () =>
     xml(
@@ -82,7 +79,6 @@ const healthy: Responses = {
   },
 };
 
-/** Changes of the responses, by test. */
 const changes: { responses: Responses } = { responses: {} };
 const aws = useStarted(
   () =>

@@ -49,7 +49,6 @@ const stop = async (stack: LocalStack) => {
   await stack.stop();
   running.delete(stack);
 };
-/** Calls DynamoDB of a stack. */
 const using = async <Result>(stack: LocalStack, call: (client: DynamoDBClient) => Promise<Result>): Promise<Result> => {
   const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
   const client = new DynamoDBClient({ endpoint: stack.ready.aws_endpoint, region: 'us-east-1', credentials });
@@ -59,7 +58,6 @@ const TableName = 'StorageTokens';
 const Item = { pk: { S: 'kept' }, text: { S: 'é\u{1f600}' } };
 const readItem = (stack: LocalStack) =>
   using(stack, async (client) => (await client.send(new GetItemCommand({ TableName, Key: { pk: Item.pk } }))).Item);
-/** A table with this sort key. */
 const tableSortedBy = (sortKey: string) => ({
   Sorted: {
     Type: 'AWS::DynamoDB::Table',

@@ -18,7 +18,6 @@ afterEach(() => {
   running.clear();
 });
 
-/** The directory for temporary files of the stack. */
 const temporary = useStarted(
   () => ({ path: mkdtempSync(join(tmpdir(), 'local-stack-test-')) }),
   ({ path }) => rmSync(path, { recursive: true }),
@@ -30,7 +29,6 @@ const start = (...options: string[]) => {
   running.add(child);
   return child;
 };
-/** Returns the output and exit code of a start that fails. */
 const failure = async (...options: string[]) => {
   const child = start(...options);
   const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);

@@ -7,7 +7,6 @@ import { parseRaw, sendRaw } from './support/raw-http.ts';
 
 const endpoint = createEndpoint();
 const gateway = createGateway('');
-/** What reached the functions and the services. */
 const served: string[] = [];
 endpoint.services.set('sqs', async ({ action }) => {
   served.push(action);

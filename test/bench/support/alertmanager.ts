@@ -37,7 +37,6 @@ const freePort = async (): Promise<number> => {
 /** The unit of CPU times in /proc (`getconf CLK_TCK`). */
 const TICKS_PER_SECOND = 100;
 
-/** Starts Prometheus Alertmanager with a webhook receiver. */
 export const startAlertmanager = async (sink: Pick<ChildServer, 'url' | 'counts'>) => {
   const directory = mkdtempSync(join(tmpdir(), 'alertmanager-'));
   const file = join(directory, 'alertmanager.yml');
@@ -77,7 +76,6 @@ export const startAlertmanager = async (sink: Pick<ChildServer, 'url' | 'counts'
     annotations: { summary: 'Disk is 97% full', text: 'x'.repeat(900) },
     startsAt: new Date().toISOString(),
   });
-  /** Posts alerts in one request. */
   const post = async (count: number): Promise<void> => {
     const body = JSON.stringify(Array.from({ length: count }, alert));
     const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });

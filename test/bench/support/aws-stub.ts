@@ -123,7 +123,6 @@ const sendBatchInput = z.object({ Entries: z.array(z.object({ Id: z.string(), Me
 
 const assignment = /(#?\w+) = (?:if_not_exists\(#?\w+, )?(:\w+)/g;
 
-/** Returns the attributes of a new item after an update. */
 const updatedItem = (input: unknown): Item => {
   const { Key, UpdateExpression, ExpressionAttributeNames, ExpressionAttributeValues } = updateInput.parse(input);
   const set = [...UpdateExpression.matchAll(assignment)].map(([, name = '', value = '']) => [
@@ -166,7 +165,6 @@ const summaryPage = ({ ExclusiveStartKey }: z.infer<typeof queryInput>) => {
   return { Items: alarms, Count: alarms.length, ...next };
 };
 
-/** The responses to actions with a JSON protocol (DynamoDB, SQS). */
 const responses: Record<string, (input: unknown) => object> = {
   GetItem(input) {
     const { TableName, Key } = getInput.parse(input);

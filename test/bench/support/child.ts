@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 import { listenOnLoopback } from '../../support/listen.ts';
 
-/** Counters by name. */
 export type Counts = Record<string, number>;
 
 /** A server in its own process, so that its CPU time is not measured with its caller's. */

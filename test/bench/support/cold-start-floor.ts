@@ -32,7 +32,6 @@ const clients = {
   },
 } as const;
 
-/** An AWS client that a function may use. */
 export type ClientName = keyof typeof clients;
 
 const clientNames: readonly ClientName[] = ['dynamodb', 'lambda', 'sqs', 'ses', 'sns'];
@@ -58,7 +57,6 @@ const http = {
     });`,
 };
 
-/** Builds the floor of a function: a handler with the same AWS clients that makes only these calls. */
 export const buildFloor = (file: string, used: readonly ClientName[], { called, post }: FloorCalls): void => {
   const parts = used.map((name) => clients[name]);
   const contents = [
@@ -75,7 +73,6 @@ export const buildFloor = (file: string, used: readonly ClientName[], { called, 
   buildSync({ ...bundling, stdin: { contents, resolveDir: bundling.absWorkingDir }, outfile: file });
 };
 
-/** Returns the AWS clients in a bundle, from the names of its inputs. */
 export const clientsIn = (inputs: readonly string[]): ClientName[] =>
   clientNames.filter((name) => inputs.some((input) => input.includes(`@aws-sdk/client-${name}/`)));
 
@@ -86,7 +83,6 @@ const clientOf = (action: string): ClientName => {
   return action.includes('Message') ? 'sqs' : 'dynamodb';
 };
 
-/** Returns the AWS clients that make these actions. */
 export const clientsOf = (actions: Readonly<Record<string, number>>): ClientName[] => [
   ...new Set(Object.keys(actions).map(clientOf)),
 ];

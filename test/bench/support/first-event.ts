@@ -11,7 +11,6 @@ import { reportBody, streamRecord } from '../../support/stream-records.ts';
 import { sqsEvent } from './sqs-batch.ts';
 import { stubNotificationId } from './stub-notification.ts';
 
-/** The ID of the token in the list of tokens of the AWS stub. */
 export const LISTED_TOKEN_ID = 'tk01M7W36KGQDJ8S2D76FCWK3Z00';
 
 const batch = (body: string) => sqsEvent([{ body, tenant: 'acme' }]);
@@ -50,7 +49,6 @@ const optOutPage = () => {
   return apiRequest({ routeKey: 'GET /opt-out', rawQueryString: new URL(url).search.slice(1) });
 };
 
-/** Returns an event that the function processes completely and without errors. */
 export const firstEvent = (name: FunctionName, destination: string): unknown => {
   const type = notificationTypeIds.find((each) => senderName(each) === name);
   if (type) return batch(deliveryMessage(stubNotificationId(type), alarmEvent()));

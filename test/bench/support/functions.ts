@@ -13,7 +13,6 @@ import { startChild } from './child.ts';
 import { limitCpu } from './cpu-limit.ts';
 import type { Invocation } from './invoke.ts';
 
-/** A bundle, and the environment and memory of its function. */
 export type DeployedFunction = {
   name: FunctionName;
   bundle: string;
@@ -21,7 +20,6 @@ export type DeployedFunction = {
   memoryMb: number;
 };
 
-/** A function in its own process. */
 export type FunctionProcess = {
   /** When the process was started, in ms since the epoch, with fractions. */
   startedAtMs: number;

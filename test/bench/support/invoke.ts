@@ -5,7 +5,6 @@ import { NEIGHBOR } from './neighbor.ts';
 
 /* Loads a bundle as the Lambda runtime does, and invokes it. Runs as built JavaScript in its own process. */
 
-/** The measurement of an invocation. */
 export type Invocation = {
   ms: number;
   cpuMs: number;

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { cpus, release, totalmem } from 'node:os';
 import { markdownTable } from 'markdown-table';
 
-/** A table with a heading, and a note below it. */
 export type Section = {
   title: string;
   columns: readonly string[];

@@ -5,7 +5,6 @@ import { stubNotificationId } from './stub-notification.ts';
 /** The body of a message, and the tenant of its message group. */
 export type Message = { body: string; tenant: string };
 
-/** The messages of a batch. */
 type BatchOptions = {
   batchSize: number;
   /** The types of the notifications, in turns. */
@@ -42,7 +41,6 @@ const ordinaryMessage = ({ types = ['webhook'], isForDispatch = false, planSize 
   return { body, tenant };
 };
 
-/** Returns an SQS event of messages, as far as the functions read it. */
 export const sqsEvent = (messages: readonly Message[]) => ({
   Records: messages.map(({ body, tenant }) => ({
     messageId: `message-${++sequence}`,
@@ -60,6 +58,5 @@ export const sqsEvent = (messages: readonly Message[]) => ({
   })),
 });
 
-/** Creates a batch of new alarm events or deliveries. */
 export const sqsBatch = (options: BatchOptions) =>
   sqsEvent(Array.from({ length: options.batchSize }, () => ordinaryMessage(options)));

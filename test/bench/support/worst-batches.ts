@@ -64,7 +64,6 @@ const summaries = (): Message[] =>
     return { tenant: TENANT, body: noticeBody({ id: notification.notificationId }, notice, {}, Date.now()) };
   });
 
-/** A batch with the alert of a neighbor at its end. */
 export type WorstBatch = { name: string; create: () => object };
 
 const deliveries = (type: NotificationTypeId, name: string, create: () => Message[]): WorstBatch => ({
@@ -82,7 +81,6 @@ const events = (name: string, create: () => Message[]): WorstBatch => ({
   },
 });
 
-/** Returns the worst batches of a sender. */
 export const worstDeliveries = (type: NotificationTypeId): WorstBatch[] => [
   deliveries(type, '5.5 MB of `[1.0,{},…]`, 256 KiB each', () => costlyDeliveries(type, LARGEST_EVENT_BYTES)),
   deliveries(type, '5.5 MB of `[1.0,{},…]`, 56 KiB each', () => costlyDeliveries(type, 56 * 1_024)),
@@ -90,7 +88,6 @@ export const worstDeliveries = (type: NotificationTypeId): WorstBatch[] => [
   ...(type === 'email' ? [deliveries(type, '100 summaries of 20,000 alarms', summaries)] : []),
 ];
 
-/** The worst batches of dispatch. */
 export const worstEvents: readonly WorstBatch[] = [
   events('events of 256 KiB of `[1.0,{},…]`, 64 MiB of deliveries each', () => costlyEvents(LARGEST_EVENT_BYTES)),
   events('events of 63 KiB of `[1.0,{},…]`, 64 MiB of deliveries each', () => costlyEvents(63 * 1_024)),

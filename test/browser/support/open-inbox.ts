@@ -3,10 +3,8 @@ import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-c
 import { createInbox, type Inbox } from '../../../bin/local/inbox/inbox.ts';
 import { credentials } from './sample-messages.ts';
 
-/** An inbox without a stack behind it: tests add the messages. */
 export type TestInbox = Inbox & {
   url: string;
-  /** Sends a request to an address of the inbox. */
   send(path: string, init: RequestInit): Promise<Response>;
   clear(): Promise<void>;
   close(): Promise<void>;
@@ -38,7 +36,6 @@ export const startInbox = async (port = 0): Promise<TestInbox> => {
   };
 };
 
-/** The screens of the tests. */
 export const screens = {
   desktop: { width: 1280, height: 800 },
   mobile: { width: 390, height: 844 },
@@ -61,14 +58,11 @@ export const openPage = async (browser: Browser, url: string, options: BrowserCo
   return page;
 };
 
-/** Returns the rows of the list, in the order of the document. */
 export const rows = (page: Page): Locator => page.getByRole('listbox', { name: 'Messages' }).getByRole('option');
 
-/** Opens the message whose row contains this text. */
 export const openMessage = async (page: Page, text: string): Promise<void> => {
   await rows(page).filter({ hasText: text }).first().click();
   await page.getByRole('article').getByRole('heading', { level: 2 }).filter({ hasText: text }).waitFor();
 };
 
-/** Returns what is in the clipboard. */
 export const clipboard = (page: Page): Promise<string> => page.evaluate(() => navigator.clipboard.readText());

@@ -49,7 +49,6 @@ const failedRecord = (event: EventHeader, notification_id: string): DeliveryReco
 /** One of the longest offsets. */
 const TIME_ZONE = 'Asia/Kathmandu';
 
-/** Returns the HTML of an email of every kind, by its kind. */
 export const sampleEmails = (texts: EmailTexts): ReadonlyMap<string, string> => {
   const event = eventOf(texts);
   const notification = { label: texts.label, type: 'webhook' } as const;

@@ -21,7 +21,6 @@ export const alarm = (label: string, state: AlarmState = 'CRITICAL'): AlarmEvent
   };
 };
 
-/** An email about an alarm, as the service renders it. */
 export const email = (label: string, to = 'oncall@example.com'): SentMessage => ({
   kind: 'email',
   from: 'notifications@example.com',
@@ -29,7 +28,6 @@ export const email = (label: string, to = 'oncall@example.com'): SentMessage => 
   ...emailMessage({ event: headerOf(alarm(label)) }),
 });
 
-/** A text message about an alarm. */
 export const sms = (text: string, to = '+14155550100'): SentMessage => ({ kind: 'sms', to, text, attributes: {} });
 
 /** The pager, router, feed and operators' messages about an alarm, as the service renders them. */

@@ -14,7 +14,6 @@ const metadata = z.strictObject({
 export const collectionsOf = <Schema extends z.ZodType>(record: Schema) => {
   const envelope = z.strictObject({ values: z.array(record), metadata });
 
-  /** Returns one page. */
   const list = async (client: Client, path: string): Promise<z.infer<typeof envelope>> => {
     const response = await client.get(path);
     expect(response.status, response.text).toBe(200);

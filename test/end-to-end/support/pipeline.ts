@@ -2,7 +2,6 @@ import { inject } from 'vitest';
 import { connectPipeline } from '../../support/pipeline.ts';
 import * as api from './api.ts';
 
-/** The pipeline of the stack that all end-to-end tests share. */
 export const { sqs, sendEvents, inbox, sent, deliveries, delivery, deadLetterQueue, deadLetter } = connectPipeline(
   inject('stack'),
   api,

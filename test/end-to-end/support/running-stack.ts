@@ -6,7 +6,6 @@ import type { RunningStack } from '../../support/running-stack.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** The stack that all end-to-end tests share. */
     stack: RunningStack;
   }
 }

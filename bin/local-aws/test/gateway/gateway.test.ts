@@ -49,9 +49,7 @@ beforeEach(() => {
   invoke = echo;
 });
 
-/** Returns the event that the function received. */
 const eventOf = async (path: string, init?: RequestInit): Promise<unknown> => (await fetch(base + path, init)).json();
-/** Returns the key of the route that a request matches. */
 const routeOf = (path: string, method = 'GET') =>
   new Promise<string>((resolve, reject) => {
     const clientRequest = request(base + path, { method }, (response) => {

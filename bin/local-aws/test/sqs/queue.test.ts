@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../support/manual-clock.ts';
 import { message, queueOf, queueWithDeadLetters, receiveBodies, receiveOne } from '../support/queues.ts';
 
-/** Creates a queue with a message in flight. */
 const received = async () => {
   const clock = new ManualClock();
   const queue = queueOf(clock);

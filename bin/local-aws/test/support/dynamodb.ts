@@ -17,7 +17,6 @@ export type TestDynamoDb = {
   stop(): Promise<void>;
 };
 
-/** Starts a DynamoDB on a free port. */
 export const startDynamoDb = async (partitionLimits: PartitionLimits | false): Promise<TestDynamoDb> => {
   const clock = new ManualClock();
   const dynamodb = createDynamoDb({ clock, partitionLimits });

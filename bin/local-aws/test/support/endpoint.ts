@@ -14,7 +14,6 @@ export type TestEndpoint = {
   stop(): Promise<void>;
 };
 
-/** Starts an endpoint on a free port. */
 export const startEndpoint = async (services: Record<string, AwsService>): Promise<TestEndpoint> => {
   const endpoint = createEndpoint();
   for (const [name, service] of Object.entries(services)) endpoint.services.set(name, service);

@@ -33,7 +33,6 @@ export const queueWithDeadLetters = (maxReceiveCount: number) => {
   return { clock, queue, deadLetterQueue };
 };
 
-/** Returns a message without attributes. */
 export const message = (body: string, groupId?: string): NewMessage => ({
   body,
   attributes: new Map(),
@@ -41,11 +40,9 @@ export const message = (body: string, groupId?: string): NewMessage => ({
   senderId: 'test',
 });
 
-/** Receives the visible messages and returns their bodies. */
 export const receiveBodies = async (queue: Queue, maxMessages = 10): Promise<string[]> =>
   (await queue.receive({ maxMessages })).map((receipt) => receipt.message.body);
 
-/** Receives one message. Throws if none is visible. */
 export const receiveOne = async (queue: Queue) => {
   const [receipt] = await queue.receive({ maxMessages: 1 });
   if (!receipt) throw new Error('No message is visible.');

@@ -8,7 +8,6 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { createTable } from './create-table.ts';
 
-/** The largest item, with the key `pk`. */
 const largeItem = (pk: string) => ({ pk: { S: pk }, t: { S: 'x'.repeat(409_600 - 'pkt'.length - pk.length) } });
 
 /** Creates a table for the probes, with the partition key `pk`. */
