@@ -10,6 +10,9 @@ const addressOf = (length: number): string => `ops@${`${'d'.repeat(62)}.`.repeat
 
 const { api_key: key = '' } = validDetails.incidentrouter;
 
+const rejectionOf = (type: string, details: unknown) =>
+  rejectionDetails(parseNotification({ label: 'l', type, details }));
+
 const valid: [type: string, details: Record<string, string>][] = [
   ...Object.entries(validDetails),
   ['email', { address: 'first.last+tag@mail.example.co.uk' }],
@@ -31,60 +34,47 @@ const valid: [type: string, details: Record<string, string>][] = [
   ['managed', { anything: 'goes' }],
 ];
 
+/** Details of a type that have the values of a field in turn, beside others. */
+const withEach = (type: string, field: string, values: readonly string[], others: Record<string, string> = {}) =>
+  values.map((value): [string, Record<string, string>, string] => [type, { ...others, [field]: value }, field]);
+
 const invalid: [type: string, details: Record<string, string>, field: string][] = [
   ['email', {}, 'address'],
-  ...['ops', '@example.com', 'ops@', 'ops@example', 'a b@example.com', 'Ops <ops@example.com>', 'a@b@example.com'].map(
-    (address): [string, Record<string, string>, string] => ['email', { address }, 'address'],
-  ),
-  ['email', { address: 'ops@example.com,root@example.com' }, 'address'],
-  ...['.ops@example.com', 'ops.@example.com', 'o..ps@example.com', 'ops@127.0.0.1', 'ops@[127.0.0.1]'].map(
-    (address): [string, Record<string, string>, string] => ['email', { address }, 'address'],
-  ),
-  ['email', { address: 'ops@example.com\r\nBcc: root@example.com' }, 'address'],
-  ['email', { address: 'ops@example.com\n' }, 'address'],
+  ...withEach('email', 'address', [
+    ...['ops', '@example.com', 'ops@', 'ops@example', 'a b@example.com', 'Ops <ops@example.com>', 'a@b@example.com'],
+    ...['ops@example.com,root@example.com', '.ops@example.com', 'ops.@example.com', 'o..ps@example.com'],
+    ...['ops@127.0.0.1', 'ops@[127.0.0.1]', 'ops@example.com\r\nBcc: root@example.com', 'ops@example.com\n'],
+  ]),
   ['webhook', {}, 'url'],
-  ...['example.com', '//example.com', 'ftp://example.com', 'file:///etc/passwd', 'javascript:alert(1)', 'http://'].map(
-    (url): [string, Record<string, string>, string] => ['webhook', { url }, 'url'],
-  ),
-  ...['https://exa mple.com', ' https://example.com', 'https://example.com\n', 'https://exa\tmple.com'].map(
-    (url): [string, Record<string, string>, string] => ['webhook', { url }, 'url'],
-  ),
-  ['webhook', { url: 'http://example.com:99999/' }, 'url'],
-  ['webhook', { url: 'http://300.1.1.1/' }, 'url'],
+  ...withEach('webhook', 'url', [
+    ...['example.com', '//example.com', 'ftp://example.com', 'file:///etc/passwd', 'javascript:alert(1)', 'http://'],
+    ...['https://exa mple.com', ' https://example.com', 'https://example.com\n', 'https://exa\tmple.com'],
+    ...['http://example.com:99999/', 'http://300.1.1.1/'],
+  ]),
   ['incidentpager', {}, 'service_key'],
-  ['incidentpager', { service_key: '0'.repeat(33) }, 'service_key'],
-  ['incidentpager', { service_key: 'a-b' }, 'service_key'],
-  ['incidentpager', { service_key: 'ä' }, 'service_key'],
-  ['incidentpager', { service_key: 'abc\n' }, 'service_key'],
+  ...withEach('incidentpager', 'service_key', ['0'.repeat(33), 'a-b', 'ä', 'abc\n']),
   ['incidentpager', { service_key: 'a', service_endpoint: 'pager' }, 'service_endpoint'],
   ['sms', {}, 'phone_number'],
-  ...['12025550123', '+02025550123', '+12345', '+1234567890123456', '+1 202 555 0123', '+1-202-5550123', '+'].map(
-    (number): [string, Record<string, string>, string] => ['sms', { phone_number: number }, 'phone_number'],
-  ),
-  ['sms', { phone_number: '+1٢٠٢5550123' }, 'phone_number'],
-  ['sms', { phone_number: '+12025550123\n' }, 'phone_number'],
-  ['incidentrouter', {}, 'api_key'],
-  ['incidentrouter', { api_key: '9b2f6c1e-4d3a-1e5f-8a7b-1c2d3e4f5a6b' }, 'api_key'],
-  ['incidentrouter', { api_key: '9b2f6c1e-4d3a-4e5f-ca7b-1c2d3e4f5a6b' }, 'api_key'],
-  ['incidentrouter', { api_key: key.replaceAll('-', '') }, 'api_key'],
-  ['incidentrouter', { api_key: '00000000-0000-0000-0000-000000000000' }, 'api_key'],
-  ...['.', '..', 'a/b', 'a b', 'ä', '../x', 'a\n'].map((routing): [string, Record<string, string>, string] => [
-    'incidentrouter',
-    { api_key: key, routing_key: routing },
-    'routing_key',
+  ...withEach('sms', 'phone_number', [
+    ...['12025550123', '+02025550123', '+12345', '+1234567890123456', '+1 202 555 0123', '+1-202-5550123', '+'],
+    ...['+1٢٠٢5550123', '+12025550123\n'],
   ]),
+  ['incidentrouter', {}, 'api_key'],
+  ...withEach('incidentrouter', 'api_key', [
+    ...['9b2f6c1e-4d3a-1e5f-8a7b-1c2d3e4f5a6b', '9b2f6c1e-4d3a-4e5f-ca7b-1c2d3e4f5a6b', key.replaceAll('-', '')],
+    '00000000-0000-0000-0000-000000000000',
+  ]),
+  ...withEach('incidentrouter', 'routing_key', ['.', '..', 'a/b', 'a b', 'ä', '../x', 'a\n'], { api_key: key }),
   ['atomfeed', {}, 'category'],
 ];
 
 describe('the details of each type', () => {
   it.each(valid)('accept %s with %j', (type, details) => {
-    expect(rejectionDetails(parseNotification({ label: 'l', type, details }))).toBeUndefined();
+    expect(rejectionOf(type, details)).toBeUndefined();
   });
 
   it.each(invalid)('reject %s with %j and name the field', (type, details, field) => {
-    expect(rejectionDetails(parseNotification({ label: 'l', type, details }))).toMatch(
-      new RegExp(`^details\\.${field}: [^;]+$`),
-    );
+    expect(rejectionOf(type, details)).toMatch(new RegExp(`^details\\.${field}: [^;]+$`));
   });
 
   const { email, webhook, incidentpager, incidentrouter, sms } = validDetails;
@@ -97,49 +87,38 @@ describe('the details of each type', () => {
     ['incidentrouter', { api_key: ` ${incidentrouter.api_key}` }],
     ['incidentrouter', { ...incidentrouter, routing_key: 'team ' }],
   ])('say that %s %j has white space around a value', (type, details) => {
-    expect(rejectionDetails(parseNotification({ label: 'l', type, details }))).toMatch(
-      /^details\.\w+: must be .*, without white space around it$/,
-    );
+    expect(rejectionOf(type, details)).toMatch(/^details\.\w+: must be .*, without white space around it$/);
   });
 
   it('name the ASCII form of a domain with other characters', () => {
-    expect(
-      rejectionDetails(parseNotification({ label: 'l', type: 'email', details: { address: 'ops@bücher.example' } })),
-    ).toBe(
+    expect(rejectionOf('email', { address: 'ops@bücher.example' })).toBe(
       'details.address: must be an email address of at most 254 characters, with its domain in ASCII: ops@xn--bcher-kva.example',
     );
   });
 
   it('refuse placeholders in the URL of a webhook, where nothing replaces them', () => {
     const details = { url: 'https://hooks.example.com/{{alarm.id}}' };
-    expect(rejectionDetails(parseNotification({ label: 'l', type: 'webhook', details }))).toBe(
-      'details.url: must be an HTTP or HTTPS URL, without placeholders',
-    );
+    expect(rejectionOf('webhook', details)).toBe('details.url: must be an HTTP or HTTPS URL, without placeholders');
   });
 
   it('accept an email address of up to 254 characters (RFC 5321)', () => {
-    const issuesFor = (length: number) =>
-      rejectionDetails(parseNotification({ label: 'l', type: 'email', details: { address: addressOf(length) } }));
+    const issuesFor = (length: number) => rejectionOf('email', { address: addressOf(length) });
     expect(issuesFor(254)).toBeUndefined();
     expect(issuesFor(255)).toBe('details.address: must be an email address of at most 254 characters');
   });
 
   it('accept a URL of 4,096 characters', () => {
     const details = { url: 'https://example.com/'.padEnd(4096, 'p') };
-    expect(rejectionDetails(parseNotification({ label: 'l', type: 'webhook', details }))).toBeUndefined();
+    expect(rejectionOf('webhook', details)).toBeUndefined();
   });
 
   it('report an empty value once, with the allowed lengths', () => {
-    expect(rejectionDetails(parseNotification({ label: 'l', type: 'email', details: { address: '' } }))).toBe(
-      'details.address: must be 1 to 4096 characters long',
-    );
+    expect(rejectionOf('email', { address: '' })).toBe('details.address: must be 1 to 4096 characters long');
   });
 
   it('ignore fields in the prototype of the details', () => {
     const details: unknown = JSON.parse('{"__proto__":{"address":"ops@example.com"}}');
-    expect(rejectionDetails(parseNotification({ label: 'l', type: 'email', details }))).toMatch(
-      /details\.address: is required/,
-    );
+    expect(rejectionOf('email', details)).toMatch(/details\.address: is required/);
   });
 });
 
