@@ -9,7 +9,12 @@ import type { NotificationTypeId } from '../../shared/contracts/notification-typ
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
 import { deliveryKey } from '../../shared/domain/delivery-key.ts';
 import { parseDelivery } from '../../shared/domain/delivery-message.ts';
-import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
+import {
+  claimedRecord,
+  type DeliveryRecord,
+  withAttempt,
+  withNextAttempt,
+} from '../../shared/domain/delivery-record.ts';
 import { reasonOf } from '../../shared/domain/delivery-status.ts';
 import { eventHeader } from '../../shared/domain/event-header.ts';
 import { heartbeatEvent, unstoredTarget } from '../../shared/domain/heartbeat.ts';
@@ -421,6 +426,20 @@ describe('an event of an incident', () => {
       kind: 'busy',
     });
   });
+});
+
+it('a round without an attempt expires after four days, with the cause "service"', async () => {
+  const HOUR_MS = 3_600_000;
+  const quotaExceeded = failed('throttled', 'aws_quota_exceeded', '', { cause: 'service', countsAsAttempt: false });
+  const { job, deliveries, deliver, record, reasons } = setUp('email', quotaExceeded);
+  const startMs = NOW_MS - 97 * HOUR_MS;
+  const first = claimedRecord(job.body, 'earlier', startMs, 'webhook');
+  await deliveries.claim(first, startMs);
+  // The last attempt was due an hour ago, as it is if SES or SNS delays each of them.
+  await deliveries.update(first, withNextAttempt(withAttempt(first, quotaExceeded, startMs, 10), NOW_MS - HOUR_MS));
+  expect(await deliver()).toMatchObject({ kind: 'dead_lettered' });
+  expect(reasons).toEqual([{ reason: 'expired', cause: 'service', attemptCount: 0 }]);
+  expect(await record()).toMatchObject({ status: 'failed', round: 1 });
 });
 
 describe('an alert to several contacts, one of which was reached', () => {
