@@ -428,6 +428,15 @@ describe('an event of an incident', () => {
   });
 });
 
+it('an attempt is told whether an earlier one may have arrived', async () => {
+  let nowMs = NOW_MS;
+  const { transport, deliver } = setUp('atomfeed', failed('transient', 'timeout', ''), { clock: () => nowMs });
+  await deliver();
+  nowMs += 10_000;
+  await deliver();
+  expect(transport.mock.calls.map(([{ mayHaveArrived }]) => mayHaveArrived)).toEqual([false, true]);
+});
+
 it('a round without an attempt expires after four days, with the cause "service"', async () => {
   const HOUR_MS = 3_600_000;
   const quotaExceeded = failed('throttled', 'aws_quota_exceeded', '', { cause: 'service', countsAsAttempt: false });
