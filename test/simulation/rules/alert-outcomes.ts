@@ -1,8 +1,10 @@
 import type { HistoryEntry, Observations } from '../world/observations.ts';
 import type { Arrival } from '../world/receivers.ts';
 import { recipientsOf } from '../world/receivers.ts';
+import { isInOrder } from '../world/scenario.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';
-import type { PlannedDelivery } from './planned-alerts.ts';
+import { eventsOf, isSupersededInShadow, mayBeOlder, type PlannedDelivery } from './planned-alerts.ts';
+import { arrivalsOf, entriesOf } from './requests.ts';
 
 /**
  * Returns whether an alert failed because it was above a daily limit (`limitsAreUsed` says when that is right): at once, or,
@@ -18,18 +20,20 @@ export const isOnlyOfType = ({ event, notification, tenant }: PlannedDelivery): 
   tenant.notifications.filter(({ index, type }) => type === notification.type && event.notifications.includes(index))
     .length === 1;
 
+/** Returns whether a newer event of the incident arrived, or may have been withheld in shadow mode. */
+export const isSuperseded = ({ event, notification }: PlannedDelivery, observations: Observations): boolean =>
+  isInOrder(notification) &&
+  (isSupersededInShadow(event, observations) ||
+    eventsOf(observations.scenario).some(
+      (newer) =>
+        mayBeOlder(event, newer) && arrivalsOf(observations, { event: newer, to: notification.key }).length > 0,
+    ));
+
 /** Returns functions that tell what happened to planned deliveries, from what arrived and what the history shows. */
 export const createOutcomes = (observations: Observations) => {
-  const alerts = Map.groupBy(
-    observations.arrivals.filter(({ kind }) => kind === 'alert'),
-    ({ to }) => to,
-  );
-  const entries = Map.groupBy(observations.earlierHistory, ({ notification }) => notification);
-
-  const arrivalsOf = ({ event, notification, tenant }: PlannedDelivery): Arrival[] =>
+  const arrivalsOfDelivery = ({ event, notification, tenant }: PlannedDelivery): Arrival[] =>
     recipientsOf(notification, tenant)
-      .flatMap((to) => alerts.get(to) ?? [])
-      .filter(({ numbers }) => numbers.includes(event.number))
+      .flatMap((to) => arrivalsOf(observations, { event, to }))
       .toSorted((left, right) => left.atMs - right.atMs);
 
   const hasBounced = ({ notification }: PlannedDelivery, { to, numbers }: Arrival): boolean =>
@@ -42,27 +46,29 @@ export const createOutcomes = (observations: Observations) => {
         report.numbers[0] === numbers[0],
     );
 
+  const firstMs = (delivery: PlannedDelivery, isWanted: (arrival: Arrival) => boolean): number =>
+    arrivalsOfDelivery(delivery).find((arrival) => isWanted(arrival) && !hasBounced(delivery, arrival))?.atMs ??
+    Number.POSITIVE_INFINITY;
+
   return {
-    arrivalsOf,
+    arrivalsOf: arrivalsOfDelivery,
 
     /** Returns whether the alert arrived at recipients and bounced at all of them. */
     isBounced(delivery: PlannedDelivery): boolean {
-      const arrived = arrivalsOf(delivery);
+      const arrived = arrivalsOfDelivery(delivery);
       return arrived.length > 0 && arrived.every((arrival) => hasBounced(delivery, arrival));
     },
 
     /** Returns when the alert first reached a recipient, whether its sender recorded that or not, or Infinity. */
-    arrivedAtMs: (delivery: PlannedDelivery): number =>
-      arrivalsOf(delivery).find((arrival) => !hasBounced(delivery, arrival))?.atMs ?? Number.POSITIVE_INFINITY,
+    arrivedAtMs: (delivery: PlannedDelivery): number => firstMs(delivery, () => true),
 
     /** Returns when the alert first reached a recipient so that its sender recorded it, ms since the start, or Infinity. */
     reachedAtMs: (delivery: PlannedDelivery): number =>
-      arrivalsOf(delivery).find((arrival) => !isUnrecorded(arrival, observations) && !hasBounced(delivery, arrival))
-        ?.atMs ?? Number.POSITIVE_INFINITY,
+      firstMs(delivery, (arrival) => !isUnrecorded(arrival, observations)),
 
     /** Returns the record of the delivery before what had failed was redelivered at the end. */
-    entryOf: ({ event, notification }: PlannedDelivery): HistoryEntry | undefined =>
-      entries.get(notification.index)?.find(({ event_id }) => event_id.includes(`:ch${event.number}:`)),
+    entryOf: (delivery: PlannedDelivery): HistoryEntry | undefined =>
+      entriesOf(observations.earlierHistory, delivery)[0],
   };
 };
 

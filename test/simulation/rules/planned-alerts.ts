@@ -39,6 +39,10 @@ export const plannedDeliveries = (scenario: Scenario): PlannedDelivery[] => {
   });
 };
 
+/** Returns those deliveries whose event has its ID alone. */
+export const unalteredDeliveries = (scenario: Scenario): PlannedDelivery[] =>
+  plannedDeliveries(scenario).filter(({ event }) => event.alteredAfterMs === undefined);
+
 /** Returns all alerts of a scenario. */
 export const plannedAlerts = (scenario: Scenario): PlannedAlert[] =>
   plannedDeliveries(scenario).flatMap((delivery) =>

@@ -1,7 +1,47 @@
 import { eventHash } from '../../../shared/domain/delivery-key.ts';
 import type { HistoryEntry, Invocation, Observations } from '../world/observations.ts';
+import type { Arrival, Refusal } from '../world/receivers.ts';
 import type { Behavior } from '../world/scenario.ts';
-import type { PlannedAlert } from './planned-alerts.ts';
+import type { PlannedAlert, PlannedDelivery } from './planned-alerts.ts';
+
+/** Creates an index of lists, which is built once for each list. */
+const indexOf = <Item>(keysOf: (item: Item) => readonly string[]) => {
+  const indexes = new WeakMap<readonly Item[], ReadonlyMap<string, Item[]>>();
+  return (items: readonly Item[], key: string): readonly Item[] => {
+    const index =
+      indexes.get(items) ??
+      new Map(
+        [
+          ...Map.groupBy(
+            items.flatMap((item) => keysOf(item).map((each) => ({ each, item }))),
+            ({ each }) => each,
+          ),
+        ].map(([each, group]) => [each, group.map(({ item }) => item)]),
+      );
+    indexes.set(items, index);
+    return index.get(key) ?? [];
+  };
+};
+
+const alertKeys = ({ to, kind, numbers }: Arrival | Refusal): string[] =>
+  kind === 'alert' ? [...new Set(numbers)].map((number) => `${to} ${number}`) : [];
+const arrivalIndex = indexOf<Arrival>(alertKeys);
+const refusalIndex = indexOf<Refusal>(alertKeys);
+const entryIndex = indexOf<HistoryEntry>(({ notification, event_id }) => [
+  `${notification} ${/:ch(\d+):/.exec(event_id)?.[1]}`,
+]);
+
+/** Returns the arrivals of an alert at its recipient, in order. */
+export const arrivalsOf = ({ arrivals }: Observations, { event, to }: Pick<PlannedAlert, 'event' | 'to'>) =>
+  arrivalIndex(arrivals, `${to} ${event.number}`);
+
+/** Returns the requests with an alert that its recipient refused, in order. */
+export const refusalsOf = ({ refusals }: Observations, { event, to }: PlannedAlert): readonly Refusal[] =>
+  refusalIndex(refusals, `${to} ${event.number}`);
+
+/** Returns the records of a delivery in a history: one, if any. */
+export const entriesOf = (history: readonly HistoryEntry[], { event, notification }: PlannedDelivery) =>
+  entryIndex(history, `${notification.index} ${event.number}`);
 
 /** A request with an alert that its destination got. `isAnswered` is true if its sender knows that it was accepted. */
 export type AlertRequest = {
@@ -15,14 +55,10 @@ export type AlertRequest = {
 };
 
 /** Returns the requests with an alert to its recipient, in order. */
-export const requestsOf = ({ arrivals, refusals }: Observations, { event, to }: PlannedAlert): AlertRequest[] =>
+export const requestsOf = (observations: Observations, alert: PlannedAlert): AlertRequest[] =>
   [
-    ...arrivals
-      .filter((arrival) => arrival.to === to && arrival.kind === 'alert' && arrival.numbers.includes(event.number))
-      .map(({ atMs, by, isAnswered }) => ({ atMs, by, isAccepted: true, isAnswered })),
-    ...refusals
-      .filter((refusal) => refusal.to === to && refusal.kind === 'alert' && refusal.numbers.includes(event.number))
-      .map((refusal) => ({ ...refusal, isAccepted: false, isAnswered: false })),
+    ...arrivalsOf(observations, alert).map(({ atMs, by, isAnswered }) => ({ atMs, by, isAccepted: true, isAnswered })),
+    ...refusalsOf(observations, alert).map((refusal) => ({ ...refusal, isAccepted: false, isAnswered: false })),
   ].sort((left, right) => left.atMs - right.atMs);
 
 /** What was sent, by an execution environment. */

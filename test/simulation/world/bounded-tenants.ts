@@ -1,6 +1,16 @@
 import type { NotificationTypeId } from '../../../shared/contracts/notification-types.ts';
 import { integer, pick, type Random } from '../engine/random.ts';
-import type { Phase, PlannedContact, PlannedEvent, PlannedNotification, PlannedTenant, Step } from './scenario.ts';
+import {
+  accepting,
+  notificationOf,
+  type Phase,
+  type PlannedContact,
+  type PlannedEvent,
+  type PlannedNotification,
+  type PlannedTenant,
+  type Step,
+  until,
+} from './scenario.ts';
 import { type SpecialTenant, tenantNamed } from './special-tenants.ts';
 
 /*
@@ -20,12 +30,11 @@ const MINUTE_MS = 60 * SECOND_MS;
 const happens = (probability: number, random: Random): boolean => random() < probability;
 
 /** Returns a destination that accepts, or that fails for some time before the recovery. */
-const phasesOf = (recoveryMs: number, random: Random): Phase[] => {
-  const accepting: Phase = { fromMs: 0, behavior: 'accept' };
-  if (happens(0.5, random)) return [accepting];
+const phasesOf = (recoveryMs: number, random: Random): readonly Phase[] => {
+  if (happens(0.5, random)) return accepting;
   const behavior = pick(['reject', 'reject', 'throttle', 'fail', 'accept-without-answer'] as const, random);
   const fromMs = happens(0.5, random) ? 1 : Math.round(random() * recoveryMs * 0.5);
-  return [accepting, { fromMs, behavior }, { fromMs: recoveryMs, behavior: 'accept' }];
+  return [...accepting, { fromMs, behavior }, { fromMs: recoveryMs, behavior: 'accept' }];
 };
 
 /** Alerts that follow one another within seconds, or come at the same time, to all of these notifications. */
@@ -82,19 +91,18 @@ const phasesOfAnswers = (
   at: Windows,
   recoveryMs: number,
   random: Random,
-): Phase[] => {
-  const accepting: Phase = { fromMs: 0, behavior: 'accept' };
+): readonly Phase[] => {
   switch (answers) {
     case 'any':
       return phasesOf(recoveryMs, random);
     case 'throttled at first': {
       const fromMs = at.startMs + 1;
       const untilMs = Math.min(recoveryMs, fromMs + at.lengthMs / 2 + integer(5, 40, random) * SECOND_MS);
-      return [accepting, { fromMs, behavior: 'throttle' }, { fromMs: untilMs, behavior: 'accept' }];
+      return [...accepting, { fromMs, behavior: 'throttle' }, { fromMs: untilMs, behavior: 'accept' }];
     }
     case 'none is reached':
       return [
-        accepting,
+        ...accepting,
         { fromMs: 1, behavior: type === 'webhook' ? 'fail' : 'reject' },
         { fromMs: recoveryMs, behavior: 'accept' },
       ];
@@ -112,10 +120,9 @@ export const summarizedOf = (firstIndex: number, recoveryMs: number, random: Ran
     answers !== 'none is reached' && happens(0.5, random)
       ? (['email', 'sms'] as const)
       : (['email', 'webhook'] as const);
-  const notifications = types.map((type, position): PlannedNotification => {
-    const index = firstIndex + position;
-    return { index, key: `d${index}`, type, phases: phasesOfAnswers(answers, type, windows, recoveryMs, random) };
-  });
+  const notifications = types.map((type, position) =>
+    notificationOf(firstIndex + position, type, phasesOfAnswers(answers, type, windows, recoveryMs, random)),
+  );
   const tenant: PlannedTenant = {
     ...tenantNamed('summarized', 'ordinary', notifications),
     summaries: { email_after: integer(1, 3, random), sms_after: integer(1, 2, random), window_minutes },
@@ -137,24 +144,15 @@ export const summarizedOf = (firstIndex: number, recoveryMs: number, random: Ran
 /** Returns a tenant with several technical contacts, each of which accepts, rejects or delays its emails for some time. */
 export const contactsOf = (firstIndex: number, recoveryMs: number, random: Random): SpecialTenant => {
   const startMs = windowStartMs(MINUTE_MS, recoveryMs, random);
-  const notification: PlannedNotification = {
-    index: firstIndex,
-    key: `d${firstIndex}`,
-    type: 'technicalContactsEmail',
-    phases: [{ fromMs: 0, behavior: 'accept' }],
-  };
   const isMixed = happens(0.4, random);
   const contacts = Array.from({ length: integer(2, 3, random) }, (_, position): PlannedContact => {
     const behaviors = ['reject', 'throttle', 'accept-without-answer', 'fail', 'accept'] as const;
     const behavior = position < 2 && isMixed ? (behaviors[position] ?? 'accept') : pick(behaviors, random);
     const untilMs = Math.min(recoveryMs, startMs + integer(1, 5 * 60, random) * SECOND_MS);
-    const phases: Phase[] = [
-      { fromMs: 0, behavior },
-      { fromMs: untilMs, behavior: 'accept' },
-    ];
-    return { address: `contact${position}-contacts@people.test`, phases };
+    return { address: `contact${position}-contacts@people.test`, phases: until(untilMs, behavior) };
   });
-  const tenant = { ...tenantNamed('contacts', 'ordinary', [notification]), contacts };
+  const notifications = [notificationOf(firstIndex, 'technicalContactsEmail')];
+  const tenant = { ...tenantNamed('contacts', 'ordinary', notifications), contacts };
   return { tenant, steps: burstsOf(tenant, { startMs, lengthMs: MINUTE_MS, firstNumber: FIRST_NUMBER }, random) };
 };
 
@@ -162,10 +160,9 @@ export const contactsOf = (firstIndex: number, recoveryMs: number, random: Rando
 export const limitedOf = (firstIndex: number, recoveryMs: number, random: Random): SpecialTenant[] =>
   [0, 1].map((position) => {
     const types = [pick(['email', 'technicalContactsEmail', 'sms', 'managed'] as const, random), 'webhook'] as const;
-    const notifications = types.map((type, offset): PlannedNotification => {
-      const index = firstIndex + 2 * position + offset;
-      return { index, key: `d${index}`, type, phases: phasesOf(recoveryMs, random) };
-    });
+    const notifications = types.map((type, offset) =>
+      notificationOf(firstIndex + 2 * position + offset, type, phasesOf(recoveryMs, random)),
+    );
     const tenant: PlannedTenant = {
       ...tenantNamed(`limited${position}`, 'ordinary', notifications),
       limits: {

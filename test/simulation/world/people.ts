@@ -26,79 +26,47 @@ const buttons = {
 
 const LINK = /\/opt-out\?\S+/;
 
-/** Returns the request of an action, with the token of its tenant. @param timeMs now, ms since the epoch */
+/** Returns method, path and body of the request of an action. @param timeMs now, ms since the epoch */
 const requestOf = (
   action: SimpleAction,
-  token: string,
   idOf: (index: number) => string,
   timeMs: number,
-): ApiRequest => {
+): [method: string, path: string, body?: object] => {
+  const path = 'notification' in action ? `/notifications/${idOf(action.notification)}` : '';
+  const moved = 'notification' in action ? { url: movedUrlOf(`d${action.notification}`) } : {};
   switch (action.kind) {
     case 'delete':
-      return { method: 'DELETE', path: `/notifications/${idOf(action.notification)}`, token };
+      return ['DELETE', path];
     case 'relabel':
-      return {
-        method: 'PUT',
-        path: `/notifications/${idOf(action.notification)}`,
-        token,
-        body: { label: `d${action.notification} at ${action.atMs}` },
-      };
+      return ['PUT', path, { label: `d${action.notification} at ${action.atMs}` }];
     case 'mute':
-      return {
-        method: 'PUT',
-        path: `/notifications/${idOf(action.notification)}`,
-        token,
-        body: { muted_until: action.lengthMs === 0 ? 0 : timeMs + action.lengthMs },
-      };
+      return ['PUT', path, { muted_until: action.lengthMs === 0 ? 0 : timeMs + action.lengthMs }];
     case 'redeliver':
-      return {
-        method: 'POST',
-        path: `/notifications/${idOf(action.notification)}/redeliver`,
-        token,
-        body: { since: 0 },
-      };
+      return ['POST', `${path}/redeliver`, { since: 0 }];
     case 'retry-now':
-      return {
-        method: 'POST',
-        path: `/notifications/${idOf(action.notification)}/redeliver`,
-        token,
-        body: { status: 'pending' },
-      };
+      return ['POST', `${path}/redeliver`, { status: 'pending' }];
+    case 'test':
+      return ['POST', `${path}/test`, {}];
+    case 'reroute':
+      return ['PUT', path, { details: moved }];
+    case 'retype':
+      return ['PUT', path, { type: 'webhook', details: moved }];
+    case 'sign':
+      return ['POST', `${path}/signing-secret`];
+    case 'unsign':
+      return ['DELETE', `${path}/signing-secret`];
     case 'summaries':
-      return { method: 'PUT', path: '/account', token, body: { summaries: action.summaries ?? {} } };
+      return ['PUT', '/account', { summaries: action.summaries ?? {} }];
     case 'contacts':
-      return { method: 'PUT', path: '/account', token, body: { technical_contacts: action.addresses } };
+      return ['PUT', '/account', { technical_contacts: action.addresses }];
     case 'fallback': {
       const ids = action.fallback === undefined ? [] : [idOf(action.fallback)];
-      return { method: 'PUT', path: '/account', token, body: { escalation_notifications: ids } };
+      return ['PUT', '/account', { escalation_notifications: ids }];
     }
     case 'rotate':
-      return { method: 'POST', path: '/account/rotate-signing-secret', token };
-    case 'test':
-      return { method: 'POST', path: `/notifications/${idOf(action.notification)}/test`, token, body: {} };
-    case 'reroute':
-      return {
-        method: 'PUT',
-        path: `/notifications/${idOf(action.notification)}`,
-        token,
-        body: { details: { url: movedUrlOf(`d${action.notification}`) } },
-      };
-    case 'sign':
-    case 'unsign':
-      return {
-        method: action.kind === 'sign' ? 'POST' : 'DELETE',
-        path: `/notifications/${idOf(action.notification)}/signing-secret`,
-        token,
-      };
-    case 'retype':
-      return {
-        method: 'PUT',
-        path: `/notifications/${idOf(action.notification)}`,
-        token,
-        body: { type: 'webhook', details: { url: movedUrlOf(`d${action.notification}`) } },
-      };
+      return ['POST', '/account/rotate-signing-secret'];
     case 'token':
-      return { method: 'POST', path: '/tokens', token, body: { label: 'another', role: 'observer' } };
+      return ['POST', '/tokens', { label: 'another', role: 'observer' }];
   }
 };
 
@@ -124,14 +92,15 @@ export const createPeople = ({ stack, tokenOf, idOf, arrivals, nowMs, trace }: P
 
   const act = async (action: SimpleAction): Promise<void> => {
     const startedMs = nowMs();
-    const request = requestOf(action, tokenOf(action.tenant), idOf, stack.time.now());
-    const accountRequest = { method: 'GET', path: '/account', token: tokenOf(action.tenant) };
+    const token = tokenOf(action.tenant);
+    const [method, path, body] = requestOf(action, idOf, stack.time.now());
+    const request = { method, path, token, body };
     // Sometimes two people rotate the secret at the same time. The account then shows which secrets sign.
     const isTwice = action.kind === 'rotate' && action.atMs % 2 === 0;
     const responses = await Promise.all(
       (isTwice ? [request, request] : [request]).map((each) => insist(each, action.kind === 'test' ? 1 : 5)),
     );
-    const account = isTwice ? await insist(accountRequest, 1) : [];
+    const account = isTwice ? await insist({ method: 'GET', path: '/account', token }, 1) : [];
     requests.push({ action, startedMs, endedMs: nowMs(), responses: [...responses.flat(), ...account] });
   };
 
@@ -191,7 +160,7 @@ export const createPeople = ({ stack, tokenOf, idOf, arrivals, nowMs, trace }: P
   };
 
   const perform = (action: PersonAction): Promise<void> => {
-    if (action.kind === 'opt-out' || action.kind === 'undo-opt-out') return useLink(action);
+    if ('to' in action) return useLink(action);
     if (action.kind === 'create') return create(action);
     return action.kind === 'revoke' ? revoke(action) : act(action);
   };

@@ -43,6 +43,22 @@ export type PlannedNotification = {
   phases: readonly Phase[];
 };
 
+/** The phases of a destination that accepts. */
+export const accepting: readonly Phase[] = [{ fromMs: 0, behavior: 'accept' }];
+
+/** Returns the phases of a destination that answers so until a time, ms since the start, and accepts then. */
+export const until = (untilMs: number, behavior: Behavior): Phase[] => [
+  { fromMs: 0, behavior },
+  { fromMs: untilMs, behavior: 'accept' },
+];
+
+/** Returns a notification, whose destination accepts by default. */
+export const notificationOf = (
+  index: number,
+  type: NotificationTypeId,
+  phases: readonly Phase[] = accepting,
+): PlannedNotification => ({ index, key: `d${index}`, type, phases });
+
 /** A technical contact of an account. */
 export type PlannedContact = { address: string; phases: readonly Phase[] };
 
@@ -97,35 +113,35 @@ export type PlannedEvent = {
   paddingBytes?: number;
 };
 
+/** What a person does with a notification; `retype` makes it a webhook. */
+export type NotificationAction =
+  | 'delete'
+  | 'relabel'
+  | 'redeliver'
+  | 'retry-now'
+  | 'test'
+  | 'reroute'
+  | 'retype'
+  | 'sign'
+  | 'unsign';
+
 /** What a person does through the API. */
 export type PersonAction =
-  | { kind: 'delete'; atMs: number; tenant: string; notification: number }
-  | { kind: 'relabel'; atMs: number; tenant: string; notification: number }
-  | { kind: 'redeliver'; atMs: number; tenant: string; notification: number }
-  | { kind: 'retry-now'; atMs: number; tenant: string; notification: number }
+  /** A webhook that is rerouted gets another path. One that is signed gets a secret of its own, a new one, or none. */
+  | { kind: NotificationAction; atMs: number; tenant: string; notification: number }
   | { kind: 'summaries'; atMs: number; tenant: string; summaries: Summaries | undefined }
   /** Sets the technical contacts of the account, or the notification to which escalations go. */
   | { kind: 'contacts'; atMs: number; tenant: string; addresses: readonly string[] }
   | { kind: 'fallback'; atMs: number; tenant: string; fallback: number | undefined }
-  | { kind: 'rotate'; atMs: number; tenant: string }
-  | { kind: 'test'; atMs: number; tenant: string; notification: number }
-  | { kind: 'token'; atMs: number; tenant: string }
+  | { kind: 'rotate' | 'token'; atMs: number; tenant: string }
+  /** A notification is created with an idempotency key, twice. */
+  | { kind: 'create'; atMs: number; tenant: string }
   /** Of a token that issued another one, which is also revoked if `isSince`. */
   | { kind: 'revoke'; atMs: number; tenant: string; isSince?: true }
   /** The notification is muted for this time; 0 ends that. */
   | { kind: 'mute'; atMs: number; tenant: string; notification: number; lengthMs: number }
-  /** The webhook gets another path. */
-  | { kind: 'reroute'; atMs: number; tenant: string; notification: number }
-  /** Makes it a webhook. */
-  | { kind: 'retype'; atMs: number; tenant: string; notification: number }
-  /** The webhook gets a signing secret of its own, a new one, or none. */
-  | { kind: 'sign'; atMs: number; tenant: string; notification: number }
-  | { kind: 'unsign'; atMs: number; tenant: string; notification: number }
   /** A recipient of emails, as in `Arrival`, stops those of the tenant by the link in the newest one, or resumes them. */
-  | { kind: 'opt-out'; atMs: number; tenant: string; to: string }
-  | { kind: 'undo-opt-out'; atMs: number; tenant: string; to: string }
-  /** A notification is created with an idempotency key, twice. */
-  | { kind: 'create'; atMs: number; tenant: string };
+  | { kind: 'opt-out' | 'undo-opt-out'; atMs: number; tenant: string; to: string };
 
 /** A message that is no valid event. */
 export type InvalidEvent = { kind: 'invalid'; atMs: number; tenant: string; body: string };
@@ -153,29 +169,8 @@ export type Operation =
 /** What happens in a run. The shortest failing prefix of a run is a prefix of its steps. */
 export type Step = PlannedEvent | PersonAction | InvalidEvent | OccupyingEvent | Operation;
 
-/** The probability of each fault of a call, from 0 to 1. */
-export type FaultRates = {
-  kill: number;
-  dynamodbError: number;
-  dynamodbLate: number;
-  dynamodbLost: number;
-  throttledKey: number;
-  conflict: number;
-  sqsError: number;
-  sqsLost: number;
-  sqsPartial: number;
-  sendError: number;
-  sendThrottled: number;
-  sendLost: number;
-  /** Of a second receive at once, or after a message was acknowledged. */
-  duplicateReceives: number;
-  slowCall: number;
-  /** Of an outage for one execution environment that starts when a message that it sent was accepted or refused. */
-  recordOutage: number;
-};
-
 /** No faults. */
-export const noFaults: FaultRates = {
+export const noFaults = {
   kill: 0,
   dynamodbError: 0,
   dynamodbLate: 0,
@@ -188,10 +183,15 @@ export const noFaults: FaultRates = {
   sendError: 0,
   sendThrottled: 0,
   sendLost: 0,
+  /** Of a second receive at once, or after a message was acknowledged. */
   duplicateReceives: 0,
   slowCall: 0,
+  /** Of an outage for one execution environment that starts when a message that it sent was accepted or refused. */
   recordOutage: 0,
 };
+
+/** The probability of each fault of a call, from 0 to 1. */
+export type FaultRates = typeof noFaults;
 
 /**
  * An operation that fails often in a run, so that the run shows what its failures cause. An outage follows a call that

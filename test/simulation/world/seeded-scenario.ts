@@ -5,9 +5,11 @@ import { contactsOf, limitedOf, summarizedOf } from './bounded-tenants.ts';
 import { accountActionsOf, recipientActionsOf, withUnwantedEmails } from './email-recipients.ts';
 import { limitChangesOf, operationsOf, privateWebhooksOf, unusualEventsOf } from './operations.ts';
 import {
+  accepting,
   type Behavior,
   type InvalidEvent,
   isSentByAws,
+  notificationOf,
   notificationsOf,
   type OccupyingEvent,
   type PersonAction,
@@ -82,10 +84,8 @@ const summariesOf = (random: Random): Summaries => ({
 const tenantOf = (index: number, nextIndex: () => number, recoveryMs: number, random: Random): PlannedTenant => {
   const kind = index === 0 ? 'quiet' : random() < 0.25 ? 'attacker' : 'ordinary';
   const name = `t${index}`;
-  const notification = (type: NotificationTypeId): PlannedNotification => {
-    const own = nextIndex();
-    return { index: own, key: `d${own}`, type, phases: phasesOf(type, kind, recoveryMs, random) };
-  };
+  const notification = (type: NotificationTypeId): PlannedNotification =>
+    notificationOf(nextIndex(), type, phasesOf(type, kind, recoveryMs, random));
   const types =
     kind === 'quiet'
       ? (['webhook', 'email'] as const)
@@ -110,7 +110,7 @@ const tenantOf = (index: number, nextIndex: () => number, recoveryMs: number, ra
     notifications,
     fallback:
       kind !== 'quiet' && random() < 0.6
-        ? { ...notification(pick(fallbackTypes, random)), phases: [{ fromMs: 0, behavior: 'accept' }] }
+        ? { ...notification(pick(fallbackTypes, random)), phases: accepting }
         : undefined,
   };
 };

@@ -1,17 +1,20 @@
 import type { NotificationTypeId } from '../../../shared/contracts/notification-types.ts';
 import {
+  accepting,
   type FaultRates,
   type FrequentFault,
+  type NotificationAction,
   noFaults,
   noStreamFaults,
+  notificationOf,
   type Outage,
   type Phase,
   type PlannedEvent,
-  type PlannedNotification,
   type PlannedTenant,
   type Scenario,
   type Step,
   type StreamFaults,
+  until,
 } from './scenario.ts';
 import { hangingOf, mailerOf, stormOf, tenantNamed } from './special-tenants.ts';
 
@@ -47,14 +50,6 @@ type SituationOptions = {
   stream?: StreamFaults;
 };
 
-const accepting: readonly Phase[] = [{ fromMs: 0, behavior: 'accept' }];
-
-/** Returns the phases of destinations that answer so until a time, ms since the start, and accept then. */
-const until = (untilMs: number, behavior: Phase['behavior']): Phase[] => [
-  { fromMs: 0, behavior },
-  { fromMs: untilMs, behavior: 'accept' },
-];
-
 /** Returns the phases of destinations that fail for a time, and accept then. */
 const failingAt = (fromMs: number, lengthMs: number): Phase[] => [
   { fromMs, behavior: 'fail' },
@@ -77,6 +72,14 @@ const alert = (number: number, atMs: number, options: Partial<PlannedEvent> = {}
   ...options,
 });
 
+/** Returns a fault of a function's calls of an operation. */
+const often = (kind: FrequentFault['kind'], operation: string, rate: number, functionName: string): FrequentFault => ({
+  operation,
+  kind,
+  rate,
+  functionName,
+});
+
 const situation = (options: SituationOptions): Scenario => {
   const {
     types,
@@ -91,16 +94,11 @@ const situation = (options: SituationOptions): Scenario => {
   const { rates = {}, frequentFault, ...rest } = faults;
   const { seed = 1, outages = [], emailReports = 0, recoveryMs = 10 * MINUTE_MS, concurrency = 8 } = rest;
   const { stream = noStreamFaults } = rest;
-  const notifications = types.map(
-    (type, index): PlannedNotification => ({
-      index,
-      key: `d${index}`,
-      type,
-      phases: index === types.length - 1 ? lastPhases : phases,
-      ...(isOrdered && { isOrdered }),
-      ...(isOneMailbox && index > 0 && { mailbox: 'd0' }),
-    }),
-  );
+  const notifications = types.map((type, index) => ({
+    ...notificationOf(index, type, index === types.length - 1 ? lastPhases : phases),
+    ...(isOrdered && { isOrdered }),
+    ...(isOneMailbox && index > 0 && { mailbox: 'd0' }),
+  }));
   return {
     seed,
     tenants: [{ ...tenantNamed(TENANT, 'ordinary', notifications), ...tenant }],
@@ -126,7 +124,12 @@ const onPage = (kind: 'opt-out' | 'undo-opt-out', atMs: number, to = 'd0'): Step
   tenant: TENANT,
   to,
 });
-const test = (atMs: number, notification: number): Step => ({ kind: 'test', atMs, tenant: TENANT, notification });
+const act = (kind: NotificationAction, atMs: number, notification = 0): Step => ({
+  kind,
+  atMs,
+  tenant: TENANT,
+  notification,
+});
 
 const mute = (atMs: number, notification: number, lengthMs: number): Step => ({
   kind: 'mute',
@@ -152,11 +155,9 @@ const incidentsEvery = (
     );
   }).flat();
 
-const quietTenant: PlannedTenant = tenantNamed('quiet', 'quiet', [
-  { index: 0, key: 'd0', type: 'email', phases: accepting },
-]);
+const quietTenant = tenantNamed('quiet', 'quiet', [notificationOf(0, 'email')]);
 const mailer = mailerOf(1, quietTenant, { emails: 200, startMs: SECOND_MS });
-const quietWebhook = tenantNamed('quiet', 'quiet', [{ index: 0, key: 'd0', type: 'webhook', phases: accepting }]);
+const quietWebhook = tenantNamed('quiet', 'quiet', [notificationOf(0, 'webhook')]);
 const hanging = hangingOf(1, quietWebhook, {
   endpoints: 10,
   startMs: SECOND_MS,
@@ -165,8 +166,8 @@ const hanging = hangingOf(1, quietWebhook, {
 });
 
 const rejectedTenant: PlannedTenant = {
-  ...tenantNamed('quiet', 'quiet', [{ index: 0, key: 'd0', type: 'webhook', phases: until(9 * MINUTE_MS, 'reject') }]),
-  fallback: { index: 1, key: 'd1', type: 'sms', phases: accepting },
+  ...tenantNamed('quiet', 'quiet', [notificationOf(0, 'webhook', until(9 * MINUTE_MS, 'reject'))]),
+  fallback: notificationOf(1, 'sms'),
 };
 const storm = stormOf(2, rejectedTenant, {
   alerts: 200,
@@ -191,7 +192,7 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       ...situation({
         types: [],
         steps: storm.steps,
-        frequentFault: { operation: 'dynamodb.BatchGetItem', kind: 'slow', rate: 1, functionName: 'report-deliveries' },
+        frequentFault: often('slow', 'dynamodb.BatchGetItem', 1, 'report-deliveries'),
         concurrency: 20,
       }),
       tenants: [rejectedTenant, storm.tenant],
@@ -253,8 +254,8 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       lastPhases: [{ fromMs: 0, behavior: 'accept-and-bounce' }],
       steps: [
         alert(0, SECOND_MS, { notifications: [0, 1] }),
-        ...[0, 1].map((index) => test(12 * MINUTE_MS, index)),
-        ...[21, 31, 95].map((minute) => test(minute * MINUTE_MS, 1)),
+        ...[0, 1].map((index) => act('test', 12 * MINUTE_MS, index)),
+        ...[21, 31, 95].map((minute) => act('test', minute * MINUTE_MS, 1)),
         alert(1, 30 * MINUTE_MS, { notifications: [0, 1] }),
         alert(2, 23 * HOUR_MS, { notifications: [0, 1] }),
       ],
@@ -277,7 +278,7 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       lastPhases: until(30 * MINUTE_MS, 'reject'),
       tenant: {
         contacts: ['a', 'b'].map((name) => ({ address: `${name}@people.test`, phases: accepting })),
-        fallback: { index: 2, key: 'd2', type: 'email', phases: accepting },
+        fallback: notificationOf(2, 'email'),
       },
       steps: [
         alert(0, SECOND_MS, { notifications: [0] }),
@@ -315,7 +316,7 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       ],
       tenant: { limits: { emailsPerTenantPerDay: 3 } },
       steps: alertsAt(seconds(1, 2, 7, 40, 80, 120)),
-      frequentFault: { operation: 'dynamodb.UpdateItem', kind: 'lost', rate: 0.3, functionName: 'send-email' },
+      frequentFault: often('lost', 'dynamodb.UpdateItem', 0.3, 'send-email'),
       recoveryMs: 35 * SECOND_MS,
     }),
     'the partition of a tenant is throttled': situation({
@@ -326,7 +327,7 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
     'an alert fails again after it was redelivered': situation({
       types: ['webhook'],
       phases: until(30 * HOUR_MS, 'reject'),
-      steps: [alert(0, SECOND_MS), { kind: 'redeliver', atMs: 25 * HOUR_MS, tenant: TENANT, notification: 0 }],
+      steps: [alert(0, SECOND_MS), act('redeliver', 25 * HOUR_MS)],
       recoveryMs: 31 * HOUR_MS,
     }),
     'a webhook works again five times on a day': situation({
@@ -426,23 +427,18 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
     'SQS refuses batches of deliveries': situation({
       types: ['webhook', 'email', 'sms'],
       steps: alertsAt(seconds(1, 5, 10), { notifications: [0, 1, 2] }),
-      frequentFault: {
-        operation: 'sqs.SendMessageBatch',
-        kind: 'error',
-        rate: 0.9,
-        functionName: 'dispatch-alarm-events',
-      },
+      frequentFault: often('error', 'sqs.SendMessageBatch', 0.9, 'dispatch-alarm-events'),
     }),
     'the notices of rejected alerts cannot be queued': situation({
       types: ['webhook'],
       phases: until(30 * MINUTE_MS, 'reject'),
       steps: alertsAt(seconds(1, 10, 20, 30)),
-      frequentFault: { operation: 'sqs.SendMessage', kind: 'error', rate: 0.9, functionName: 'report-deliveries' },
+      frequentFault: often('error', 'sqs.SendMessage', 0.9, 'report-deliveries'),
     }),
     'an OK reaches nobody, and then a CRITICAL of the alarm': situation({
       types: ['webhook'],
       phases: until(5 * MINUTE_MS, 'reject'),
-      tenant: { fallback: { index: 1, key: 'd1', type: 'sms', phases: accepting } },
+      tenant: { fallback: notificationOf(1, 'sms') },
       steps: [alert(0, SECOND_MS, { state: 'OK' }), alert(1, MINUTE_MS, { alarm: 'al0' })],
     }),
     'senders are ended when alerts were rejected': situation({
@@ -450,7 +446,7 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       types: ['webhook'],
       phases: until(5 * MINUTE_MS, 'reject'),
       steps: alertsAt(seconds(1, 10, 20, 30, 40, 50)),
-      frequentFault: { operation: 'dynamodb.UpdateItem', kind: 'kill', rate: 0.3, functionName: 'send-webhook' },
+      frequentFault: often('kill', 'dynamodb.UpdateItem', 0.3, 'send-webhook'),
     }),
     'one contact is rejected, and the email to the other bounces': situation({
       types: ['technicalContactsEmail'],
@@ -478,29 +474,19 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
     'a redelivery is ended between its writes': situation({
       types: ['webhook'],
       phases: until(MINUTE_MS, 'reject'),
-      steps: [
-        ...alertsAt(seconds(1, 2, 3)),
-        ...[2, 4, 6].map(
-          (minute): Step => ({ kind: 'redeliver', atMs: minute * MINUTE_MS, tenant: TENANT, notification: 0 }),
-        ),
-      ],
-      frequentFault: { operation: 'sqs.SendMessageBatch', kind: 'error', rate: 1, functionName: 'redeliver' },
+      steps: [...alertsAt(seconds(1, 2, 3)), ...[2, 4, 6].map((minute) => act('redeliver', minute * MINUTE_MS))],
+      frequentFault: often('error', 'sqs.SendMessageBatch', 1, 'redeliver'),
     }),
     'two people redeliver the same alerts at the same time': situation({
       types: ['webhook'],
       phases: until(MINUTE_MS, 'reject'),
-      steps: [
-        ...alertsAt(seconds(1, 2, 3)),
-        ...seconds(30, 30, 120, 120).map(
-          (atMs): Step => ({ kind: 'redeliver', atMs, tenant: TENANT, notification: 0 }),
-        ),
-      ],
+      steps: [...alertsAt(seconds(1, 2, 3)), ...seconds(30, 30, 120, 120).map((atMs) => act('redeliver', atMs))],
     }),
     'senders are ended before the first alerts of a window are sent': situation({
       types: ['email'],
       tenant: { summaries: { email_after: 2, sms_after: 1, window_minutes: 20 } },
       steps: alertsAt(seconds(1, 400, 410, 420)),
-      frequentFault: { operation: 'ses.SendRawEmail', kind: 'kill', rate: 0.6, functionName: 'send-email' },
+      frequentFault: often('kill', 'ses.SendRawEmail', 0.6, 'send-email'),
       recoveryMs: 5 * MINUTE_MS,
     }),
     'workers are ended while they count and summarize alerts': situation({
@@ -508,7 +494,7 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       types: ['email'],
       tenant: { summaries: { email_after: 2, sms_after: 1, window_minutes: 20 } },
       steps: alertsAt(seconds(1, 3, 5, 7, 9, 11)),
-      frequentFault: { operation: 'dynamodb.UpdateItem', kind: 'kill', rate: 0.3, functionName: 'send-email' },
+      frequentFault: often('kill', 'dynamodb.UpdateItem', 0.3, 'send-email'),
       recoveryMs: 5 * MINUTE_MS,
     }),
     'alerts are rejected, and their claims are given up late': situation({
@@ -516,13 +502,13 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       phases: until(5 * MINUTE_MS, 'reject'),
       steps: alertsAt(seconds(1, 10, 20, 30, 40, 50)),
       rates: { duplicateReceives: 0.3, sqsError: 0.5 },
-      frequentFault: { operation: 'dynamodb.UpdateItem', kind: 'late', rate: 0.3, functionName: 'send-webhook' },
+      frequentFault: often('late', 'dynamodb.UpdateItem', 0.3, 'send-webhook'),
     }),
     'SQS refuses alerts that wait for their incident lock': situation({
       types: ['incidentpager'],
       phases: until(MINUTE_MS, 'accept-slowly'),
       steps: alertsAt(seconds(1, 2, 3), { alarm: 'al0' }),
-      frequentFault: { operation: 'sqs.SendMessage', kind: 'error', rate: 0.9, functionName: 'send-incidentpager' },
+      frequentFault: often('error', 'sqs.SendMessage', 0.9, 'send-incidentpager'),
       recoveryMs: 2 * MINUTE_MS,
     }),
     'a slow pager gets retries of an incident in one batch': situation({
@@ -543,7 +529,7 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
         [0, 0],
         [80 * SECOND_MS, -1],
       ]),
-      frequentFault: { operation: 'dynamodb.UpdateItem', kind: 'kill', rate: 0.2, functionName: 'send-incidentpager' },
+      frequentFault: often('kill', 'dynamodb.UpdateItem', 0.2, 'send-incidentpager'),
       recoveryMs: 30 * MINUTE_MS,
     }),
     'copies of the release of an incident lock arrive late': situation({
@@ -558,7 +544,7 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
         [6_000, 20],
         [6_100, 10],
       ]),
-      frequentFault: { operation: 'dynamodb.UpdateItem', kind: 'late', rate: 0.4, functionName: 'send-incidentpager' },
+      frequentFault: often('late', 'dynamodb.UpdateItem', 0.4, 'send-incidentpager'),
       recoveryMs: 6 * MINUTE_MS,
     }),
     'alerts are listed in a summary long after the end of its window': situation({
@@ -569,28 +555,28 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
           alert(20 * window + index, window * MINUTE_MS + second * SECOND_MS),
         ),
       ),
-      frequentFault: { operation: 'dynamodb.UpdateItem', kind: 'late', rate: 0.5, functionName: 'send-email' },
+      frequentFault: often('late', 'dynamodb.UpdateItem', 0.5, 'send-email'),
       recoveryMs: 6 * MINUTE_MS,
     }),
     'one of three destinations is reached': situation({
       types: ['webhook', 'webhook', 'webhook'],
       phases: until(5 * MINUTE_MS, 'reject'),
       lastPhases: accepting,
-      tenant: { fallback: { index: 3, key: 'd3', type: 'sms', phases: accepting } },
+      tenant: { fallback: notificationOf(3, 'sms') },
       steps: [alert(0, SECOND_MS, { notifications: [0, 1, 2] })],
     }),
     'the dead letter of a rejected alert cannot be sent for half an hour': situation({
       types: ['webhook', 'webhook'],
       phases: until(40 * MINUTE_MS, 'reject'),
-      tenant: { fallback: { index: 2, key: 'd2', type: 'sms', phases: accepting } },
+      tenant: { fallback: notificationOf(2, 'sms') },
       steps: [alert(0, SECOND_MS, { notifications: [0, 1] })],
-      frequentFault: { operation: 'sqs.SendMessage', kind: 'error', rate: 1, functionName: 'send-webhook' },
+      frequentFault: often('error', 'sqs.SendMessage', 1, 'send-webhook'),
       recoveryMs: 30 * MINUTE_MS,
     }),
     'a webhook fails in all attempts': situation({
       types: ['webhook'],
       phases: until(10 * HOUR_MS, 'fail'),
-      tenant: { fallback: { index: 1, key: 'd1', type: 'sms', phases: accepting } },
+      tenant: { fallback: notificationOf(1, 'sms') },
       steps: [alert(0, SECOND_MS)],
       recoveryMs: 10 * HOUR_MS,
     }),
@@ -606,21 +592,21 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
     'SES throttles an alert for minutes, whose account has a fallback by SMS': situation({
       types: ['email'],
       phases: until(15 * MINUTE_MS, 'throttle'),
-      tenant: { fallback: { index: 1, key: 'd1', type: 'sms', phases: accepting } },
+      tenant: { fallback: notificationOf(1, 'sms') },
       steps: [alert(0, SECOND_MS)],
       recoveryMs: 15 * MINUTE_MS,
     }),
     'SES fails for minutes, and an alert goes to two addresses': situation({
       types: ['email', 'email'],
       phases: until(15 * MINUTE_MS, 'fail'),
-      tenant: { fallback: { index: 2, key: 'd2', type: 'sms', phases: accepting } },
+      tenant: { fallback: notificationOf(2, 'sms') },
       steps: [alert(0, SECOND_MS, { notifications: [0, 1] })],
       recoveryMs: 15 * MINUTE_MS,
     }),
     'some destinations of alerts are muted, or all': situation({
       types: ['webhook', 'incidentpager', 'email'],
       lastPhases: until(HOUR_MS, 'fail'),
-      tenant: { fallback: { index: 3, key: 'd3', type: 'sms', phases: accepting } },
+      tenant: { fallback: notificationOf(3, 'sms') },
       steps: [
         alert(0, SECOND_MS, { notifications: [1], alarm: 'al' }),
         ...[0, 1].map((notification): Step => mute(10 * SECOND_MS, notification, 10 * MINUTE_MS)),
@@ -642,32 +628,21 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
     'SQS refuses what is redelivered': situation({
       types: ['webhook'],
       phases: until(MINUTE_MS, 'reject'),
-      steps: [
-        ...alertsAt(seconds(1, 2, 3, 4)),
-        { kind: 'redeliver', atMs: 2 * MINUTE_MS, tenant: TENANT, notification: 0 },
-      ],
+      steps: [...alertsAt(seconds(1, 2, 3, 4)), act('redeliver', 2 * MINUTE_MS)],
       rates: { sqsPartial: 0.9 },
     }),
     'an API function is ended while it tests': situation({
       types: ['webhook', 'webhook', 'webhook', 'webhook'],
-      steps: seconds(1, 30, 60, 90).map((atMs, notification) => ({ kind: 'test', atMs, tenant: TENANT, notification })),
+      steps: seconds(1, 30, 60, 90).map((atMs, notification) => act('test', atMs, notification)),
       frequentFault: { operation: 'lambda.Invoke', kind: 'kill', rate: 0.5 },
     }),
     'a notification is deleted before SQS accepts its alert, which another one has rejected': situation({
       seed: 7,
       types: ['webhook', 'email'],
       phases: until(60 * MINUTE_MS, 'reject'),
-      tenant: { fallback: { index: 2, key: 'd2', type: 'sms', phases: accepting } },
-      steps: [
-        alert(0, SECOND_MS, { notifications: [0, 1] }),
-        { kind: 'delete', atMs: 4 * SECOND_MS, tenant: TENANT, notification: 1 },
-      ],
-      frequentFault: {
-        operation: 'sqs.SendMessageBatch',
-        kind: 'error',
-        rate: 0.7,
-        functionName: 'dispatch-alarm-events',
-      },
+      tenant: { fallback: notificationOf(2, 'sms') },
+      steps: [alert(0, SECOND_MS, { notifications: [0, 1] }), act('delete', 4 * SECOND_MS, 1)],
+      frequentFault: often('error', 'sqs.SendMessageBatch', 0.7, 'dispatch-alarm-events'),
     }),
     'an email notification is deleted while a summary of several states of an alarm waits': situation({
       types: ['email', 'webhook'],
@@ -677,19 +652,19 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
       ],
       tenant: {
         summaries: { email_after: 1, sms_after: 1, window_minutes: 5 },
-        fallback: { index: 2, key: 'd2', type: 'sms', phases: accepting },
+        fallback: notificationOf(2, 'sms'),
       },
       steps: [
         alert(0, SECOND_MS),
         alert(1, 5 * SECOND_MS, { notifications: [0, 1] }),
         alert(2, 9 * SECOND_MS, { notifications: [0, 1], alarm: 'al1', state: 'WARNING' }),
-        { kind: 'delete', atMs: 30 * SECOND_MS, tenant: TENANT, notification: 0 },
+        act('delete', 30 * SECOND_MS),
       ],
     }),
     'alerts that arrived cannot be recorded': situation({
       types: ['webhook'],
       steps: alertsAt(seconds(1, 10, 20)),
-      frequentFault: { operation: 'dynamodb.UpdateItem', kind: 'error', rate: 1, functionName: 'send-webhook' },
+      frequentFault: often('error', 'dynamodb.UpdateItem', 1, 'send-webhook'),
     }),
     'copies of the advance of an incident lock arrive late': situation({
       seed: 2,
@@ -701,7 +676,7 @@ export const situations: ReadonlyMap<string, Scenario> = new Map(
         [2, 30],
         [20 * SECOND_MS, 20],
       ]),
-      frequentFault: { operation: 'dynamodb.UpdateItem', kind: 'late', rate: 0.3, functionName: 'send-incidentpager' },
+      frequentFault: often('late', 'dynamodb.UpdateItem', 0.3, 'send-incidentpager'),
       concurrency: 1,
     }),
   }),

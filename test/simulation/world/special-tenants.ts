@@ -1,6 +1,16 @@
 import { integer, pick, type Random } from '../engine/random.ts';
 import { RECEIVERS_HOST } from './receivers.ts';
-import type { PersonAction, Phase, PlannedEvent, PlannedNotification, PlannedTenant, Step } from './scenario.ts';
+import {
+  accepting,
+  notificationOf,
+  type PersonAction,
+  type Phase,
+  type PlannedEvent,
+  type PlannedNotification,
+  type PlannedTenant,
+  type Step,
+  until,
+} from './scenario.ts';
 
 /*
  * Tenants that only some runs have: one with more destinations than a message lists, an attacker with so many origins
@@ -11,6 +21,11 @@ import type { PersonAction, Phase, PlannedEvent, PlannedNotification, PlannedTen
 /** The numbers of the first of their events. */
 const FIRST_OF_LARGE_PLAN = 3_000;
 const FIRST_OF_ATTACK = 4_000;
+const FIRST_OF_INCIDENTS = 6_000;
+const FIRST_REJECTED = 7_000;
+const FIRST_OF_RETYPED = 8_000;
+const FIRST_TO_BAD_ADDRESSES = 9_000;
+const FIRST_OF_OPTED_OUT = 9_500;
 
 /** Dispatch lists up to 26 notifications of an event in each message. */
 const MAX_LISTED = 26;
@@ -19,10 +34,7 @@ const MAX_LISTED = 26;
 export type SpecialTenant = { tenant: PlannedTenant; steps: readonly Step[] };
 
 const webhooksFrom = (first: number, count: number, phases: readonly Phase[]): PlannedNotification[] =>
-  Array.from({ length: count }, (_, position) => {
-    const index = first + position;
-    return { index, key: `d${index}`, type: 'webhook', phases };
-  });
+  Array.from({ length: count }, (_, position) => notificationOf(first + position, 'webhook', phases));
 
 /** Returns a tenant with one contact. */
 export const tenantNamed = (
@@ -32,7 +44,7 @@ export const tenantNamed = (
 ): PlannedTenant => ({
   name,
   kind,
-  contacts: [{ address: `contact0-${name}@people.test`, phases: [{ fromMs: 0, behavior: 'accept' }] }],
+  contacts: [{ address: `contact0-${name}@people.test`, phases: accepting }],
   summaries: undefined,
   limits: {},
   notifications,
@@ -55,11 +67,7 @@ const eventAt = (atMs: number, number: number, tenant: string, notifications: nu
 /** Returns a tenant whose events have about as many destinations as a message lists. All, or all but one, reject them. */
 export const largePlanOf = (firstIndex: number, recoveryMs: number, random: Random): SpecialTenant => {
   const count = MAX_LISTED + integer(0, 4, random);
-  const rejecting: Phase[] = [
-    { fromMs: 0, behavior: 'reject' },
-    { fromMs: recoveryMs, behavior: 'accept' },
-  ];
-  const accepting: Phase[] = [{ fromMs: 0, behavior: 'accept' }];
+  const rejecting = until(recoveryMs, 'reject');
   const notifications = [
     ...webhooksFrom(firstIndex, count - 1, rejecting),
     ...webhooksFrom(firstIndex + count - 1, 1, random() < 0.5 ? accepting : rejecting),
@@ -73,23 +81,14 @@ export const largePlanOf = (firstIndex: number, recoveryMs: number, random: Rand
   return { tenant, steps: events };
 };
 
-/** The number of the first event to bad addresses. */
-const FIRST_TO_BAD_ADDRESSES = 9_000;
-
 /** Returns a tenant most of whose emails bounce or are reported as spam, and which goes on for hours. */
 export const badAddressesOf = (firstIndex: number, recoveryMs: number, random: Random): SpecialTenant => {
-  const notifications = (['email', 'email', 'webhook'] as const).map(
-    (type, position): PlannedNotification => ({
-      index: firstIndex + position,
-      key: `d${firstIndex + position}`,
-      type,
-      phases: [{ fromMs: 0, behavior: 'accept' }],
-    }),
+  const notifications = (['email', 'email', 'webhook'] as const).map((type, position) =>
+    notificationOf(firstIndex + position, type),
   );
-  const index = firstIndex + notifications.length;
   const tenant: PlannedTenant = {
     ...tenantNamed('badaddresses', 'ordinary', notifications),
-    fallback: { index, key: `d${index}`, type: 'sms', phases: [{ fromMs: 0, behavior: 'accept' }] },
+    fallback: notificationOf(firstIndex + notifications.length, 'sms'),
     emailReports: 0.3 + random() * 0.7,
   };
   const events = Array.from({ length: integer(8, 20, random) }, (_, position) => {
@@ -100,22 +99,14 @@ export const badAddressesOf = (firstIndex: number, recoveryMs: number, random: R
   return { tenant, steps: events };
 };
 
-/** The number of the first event to recipients who opt out. */
-const FIRST_OF_OPTED_OUT = 9_500;
-
 /** Returns a tenant with emails, whose recipients stop and resume them. They may have one mailbox. */
 export const optedOutOf = (firstIndex: number, recoveryMs: number, random: Random): SpecialTenant => {
   const indexes = [firstIndex, firstIndex + 1];
   const isShared = random() < 0.4;
-  const notifications = indexes.map(
-    (index): PlannedNotification => ({
-      index,
-      key: `d${index}`,
-      type: 'email',
-      phases: [{ fromMs: 0, behavior: 'accept' }],
-      ...(index > firstIndex && isShared && { mailbox: `d${firstIndex}` }),
-    }),
-  );
+  const notifications = indexes.map((index) => ({
+    ...notificationOf(index, 'email'),
+    ...(index > firstIndex && isShared && { mailbox: `d${firstIndex}` }),
+  }));
   const { name, ...rest } = tenantNamed('opted', 'ordinary', notifications);
   const events = Array.from({ length: integer(4, 8, random) }, (_, position) =>
     eventAt(
@@ -137,23 +128,15 @@ export const optedOutOf = (firstIndex: number, recoveryMs: number, random: Rando
   return { tenant: { name, ...rest }, steps: [...events, ...actions] };
 };
 
-/** The number of the first event of incidents. */
-const FIRST_OF_INCIDENTS = 6_000;
-
 /**
  * Returns a tenant whose events are of two incidents, in short succession: some have the same time, some are accepted in
  * another order than they have, and their destinations fail for some time.
  */
 export const incidentsOf = (firstIndex: number, recoveryMs: number, random: Random): SpecialTenant => {
   const failingMs = Math.round(random() * Math.min(recoveryMs, 180_000));
-  const notifications = (['incidentpager', 'incidentrouter'] as const).map((type, position): PlannedNotification => {
-    const index = firstIndex + position;
+  const notifications = (['incidentpager', 'incidentrouter'] as const).map((type, position) => {
     const behavior = pick(['accept', 'fail', 'throttle', 'accept-without-answer', 'accept-slowly'] as const, random);
-    const phases: Phase[] = [
-      { fromMs: 0, behavior },
-      { fromMs: Math.max(1, failingMs), behavior: 'accept' },
-    ];
-    return { index, key: `d${index}`, type, phases };
+    return notificationOf(firstIndex + position, type, until(Math.max(1, failingMs), behavior));
   });
   const tenant = tenantNamed('incidents', 'ordinary', notifications);
   const startMs = Math.round(random() * recoveryMs * 0.5);
@@ -186,22 +169,14 @@ const lateEvents = (tenant: PlannedTenant, events: readonly PlannedEvent[], rand
   }));
 };
 
-/** The number of the first event that is rejected. */
-const FIRST_REJECTED = 7_000;
-
 /** Returns a tenant whose destinations reject alerts for some time. Somebody redelivers these again and again. */
 export const rejectedOf = (firstIndex: number, recoveryMs: number, random: Random): SpecialTenant => {
   const startMs = Math.round(random() * recoveryMs * 0.5);
   const acceptsMs = Math.min(recoveryMs, startMs + integer(60, 300, random) * 1_000);
   const types = ['webhook', pick(['email', 'incidentrouter', 'managed', 'sms'] as const, random)] as const;
-  const notifications = types.map((type, position): PlannedNotification => {
-    const index = firstIndex + position;
-    const phases: Phase[] = [
-      { fromMs: 0, behavior: 'reject' },
-      { fromMs: acceptsMs, behavior: 'accept' },
-    ];
-    return { index, key: `d${index}`, type, phases };
-  });
+  const notifications = types.map((type, position) =>
+    notificationOf(firstIndex + position, type, until(acceptsMs, 'reject')),
+  );
   const tenant = tenantNamed('rejected', 'ordinary', notifications);
   const events = Array.from({ length: integer(3, 6, random) }, (_, position): PlannedEvent => {
     const chosen = notifications.filter(() => random() < 0.7).map(({ index }) => index);
@@ -215,20 +190,15 @@ export const rejectedOf = (firstIndex: number, recoveryMs: number, random: Rando
   return { tenant, steps: [...events, ...actions] };
 };
 
-/** The number of the first event to a notification whose type changes. */
-const FIRST_OF_RETYPED = 8_000;
-
 /** Returns a tenant whose feed fails or rejects alerts until it becomes a webhook, or later. */
 export const retypedOf = (firstIndex: number, recoveryMs: number, random: Random): SpecialTenant => {
   const startMs = Math.round(random() * recoveryMs * 0.5);
   const retypedMs = startMs + integer(0, 120_000, random);
   const behavior = pick(['accept', 'fail', 'fail', 'reject'] as const, random);
-  const phases: Phase[] = [
-    { fromMs: 0, behavior },
-    { fromMs: Math.min(recoveryMs, retypedMs + integer(0, 60_000, random)) + 1, behavior: 'accept' },
-  ];
-  const notification: PlannedNotification = { index: firstIndex, key: `d${firstIndex}`, type: 'atomfeed', phases };
-  const tenant = tenantNamed('retyped', 'ordinary', [notification]);
+  const acceptsMs = Math.min(recoveryMs, retypedMs + integer(0, 60_000, random)) + 1;
+  const tenant = tenantNamed('retyped', 'ordinary', [
+    notificationOf(firstIndex, 'atomfeed', until(acceptsMs, behavior)),
+  ]);
   const events = Array.from({ length: integer(3, 6, random) }, (_, position): PlannedEvent => {
     const atMs = startMs + integer(0, 180_000, random);
     return eventAt(atMs, FIRST_OF_RETYPED + position, tenant.name, [firstIndex]);
@@ -268,11 +238,7 @@ export const hangingOf = (
   maxMs = Number.POSITIVE_INFINITY,
 ): SpecialTenant => {
   const endMs = Math.min(maxMs, attack.startMs + attack.attacks * attack.intervalMs);
-  const phases: Phase[] = [
-    { fromMs: 0, behavior: 'hang' },
-    { fromMs: endMs, behavior: 'accept' },
-  ];
-  const tenant = tenantNamed('attacker', 'attacker', webhooksFrom(firstIndex, endpoints, phases));
+  const tenant = tenantNamed('attacker', 'attacker', webhooksFrom(firstIndex, endpoints, until(endMs, 'hang')));
   return { tenant, steps: attackedBy(tenant, quiet, attack, random) };
 };
 
@@ -294,13 +260,7 @@ export const mailerOf = (
   quiet: PlannedTenant,
   { emails, startMs }: { emails: number; startMs: number },
 ): SpecialTenant => {
-  const notification = {
-    index: firstIndex,
-    key: `d${firstIndex}`,
-    type: 'email',
-    phases: [{ fromMs: 0, behavior: 'accept' }],
-  } as const;
-  const tenant = tenantNamed('mailer', 'attacker', [notification]);
+  const tenant = tenantNamed('mailer', 'attacker', [notificationOf(firstIndex, 'email')]);
   const attacks = Array.from({ length: emails }, (_, position) =>
     eventAt(startMs, FIRST_OF_ATTACK + position, tenant.name, [firstIndex]),
   );
@@ -338,11 +298,8 @@ export const stormOf = (
 /** Returns an attacker whose endpoints hang for a minute at the origin of all others, and the events of it and of a quiet tenant. */
 export const neighborOf = (firstIndex: number, quiet: PlannedTenant | undefined, random: Random): SpecialTenant => {
   const startMs = Math.round(random() * 30_000);
-  const hanging: Phase[] = [
-    { fromMs: 0, behavior: 'hang' },
-    { fromMs: startMs + 60_000, behavior: 'accept' },
-  ];
-  const webhooks = webhooksFrom(firstIndex, 3, hanging).map((each) => ({ ...each, host: RECEIVERS_HOST }));
+  const hanging = webhooksFrom(firstIndex, 3, until(startMs + 60_000, 'hang'));
+  const webhooks = hanging.map((each) => ({ ...each, host: RECEIVERS_HOST }));
   const tenant = tenantNamed('neighbor', 'attacker', webhooks);
   return { tenant, steps: attackedBy(tenant, quiet, { startMs, attacks: 8, intervalMs: 5_000 }, random) };
 };
