@@ -3,7 +3,7 @@ import type { Observations } from '../world/observations.ts';
 import type { Arrival } from '../world/receivers.ts';
 import { isInOrder } from '../world/scenario.ts';
 import { type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
-import { faultsWith, invocationsWith, mayBeUnrecorded, sendersOf } from './requests.ts';
+import { arrivalsOf, faultsWith, invocationsWith, mayBeUnrecorded, sendersOf } from './requests.ts';
 import type { Rule } from './rule.ts';
 
 /** Returns whether the sender of a message may not have recorded that it was accepted. */
@@ -46,10 +46,9 @@ export const duplicatesAreExplained: Rule = {
     );
     return [...groups].flatMap(([name, alerts]) => {
       const [first] = alerts;
-      const arrivals = observations.arrivals.filter(
-        ({ to, kind, numbers }) => to === first?.to && kind === 'alert' && numbers.includes(first?.event.number ?? -1),
-      );
-      const isOnce = first !== undefined && hasOneMessage(first, observations);
+      if (!first) return [];
+      const arrivals = arrivalsOf(observations, first);
+      const isOnce = hasOneMessage(first, observations);
       const unexplained = arrivals.filter(
         (arrival) => arrival.isAnswered && (isOnce || !isUnrecorded(arrival, observations)),
       ).length;

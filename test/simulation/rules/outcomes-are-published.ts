@@ -2,7 +2,7 @@ import type { Observations, PublishedOutcome } from '../world/observations.ts';
 import { isSentByAws } from '../world/scenario.ts';
 import { createOutcomes } from './alert-outcomes.ts';
 import { nameOf, type PlannedDelivery, plannedDeliveries } from './planned-alerts.ts';
-import { hasOneRound, invocationsWith, lateFromMs } from './requests.ts';
+import { entriesOf, hasOneRound, invocationsWith, lateFromMs } from './requests.ts';
 import type { Rule } from './rule.ts';
 
 /** The status of a delivery that is retried, and has not arrived for minutes. */
@@ -28,12 +28,8 @@ export const outcomesArePublished: Rule = {
     const deliveries = plannedDeliveries(scenario);
 
     /** Whether what the history says was published, unless Lambda gave up. */
-    const missing = deliveries.flatMap((delivery) => {
-      const { notification, event } = delivery;
-      return [...earlierHistory, ...history]
-        .filter(
-          ({ notification: index, event_id: id }) => index === notification.index && id.includes(`:ch${event.number}:`),
-        )
+    const missing = deliveries.flatMap((delivery) =>
+      [...entriesOf(earlierHistory, delivery), ...entriesOf(history, delivery)]
         .filter(
           ({ status, reason }) =>
             status !== 'pending' &&
@@ -44,8 +40,8 @@ export const outcomesArePublished: Rule = {
                 outcome.reason === (reason ?? null),
             ),
         )
-        .map(({ status }) => `${nameOf(delivery)} is ${status}, and no outcome says so.`);
-    });
+        .map(({ status }) => `${nameOf(delivery)} is ${status}, and no outcome says so.`),
+    );
 
     /** Alerts that count as failing for sure, by the cause of their destination, which the watcher could read. */
     const missingFailing = deliveries.flatMap((delivery) => {

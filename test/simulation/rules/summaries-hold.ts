@@ -1,7 +1,7 @@
 import type { Observations } from '../world/observations.ts';
 import type { PlannedNotification, PlannedTenant } from '../world/scenario.ts';
 import { plannedAlerts } from './planned-alerts.ts';
-import { areFunctionsCalm, requestsOf, sendersOf } from './requests.ts';
+import { areFunctionsCalm, entriesOf, requestsOf, sendersOf } from './requests.ts';
 import type { Rule } from './rule.ts';
 
 const MINUTE_MS = 60_000;
@@ -23,10 +23,7 @@ const alertsOf = (observations: Observations, { index }: PlannedNotification): S
     .map((alert) => ({
       acceptedMs: alert.event.atMs,
       times: requestsOf(observations, alert).map(({ atMs }) => atMs),
-      summaryId:
-        observations.earlierHistory.find(
-          (entry) => entry.notification === index && entry.event_id.includes(`:ch${alert.event.number}:`),
-        )?.summary_id ?? undefined,
+      summaryId: entriesOf(observations.earlierHistory, alert)[0]?.summary_id ?? undefined,
     }));
 
 /**

@@ -2,7 +2,7 @@ import { eventTimeMs } from '../world/alarm-events.ts';
 import type { Observations } from '../world/observations.ts';
 import { CONSOLE_URL, timeZoneOf } from '../world/scenario.ts';
 import { nameOf, type PlannedAlert, plannedAlerts } from './planned-alerts.ts';
-import { MAX_RUN_MS } from './requests.ts';
+import { arrivalsOf, MAX_RUN_MS } from './requests.ts';
 import type { Rule } from './rule.ts';
 
 const MINUTE_MS = 60_000;
@@ -37,11 +37,10 @@ const hasTime = ({ event, tenant }: PlannedAlert, text: string): boolean => {
 /** A webhook has only data unless it has a body of its own, and the end of an incident has no text for a pager. */
 const hasText = (text: string): boolean => !text.startsWith('{') || HEADLINE.test(text);
 
-const violationsOf = (alert: PlannedAlert, { arrivals, scenario }: Observations): string[] => {
-  const { event, notification, to } = alert;
+const violationsOf = (alert: PlannedAlert, observations: Observations): string[] => {
+  const { event, notification } = alert;
   const link = `${CONSOLE_URL}/${event.tenant}/alarms/${event.alarm}?entity=en`;
-  return arrivals
-    .filter((arrival) => arrival.to === to && arrival.kind === 'alert' && arrival.numbers.includes(event.number))
+  return arrivalsOf(observations, alert)
     .filter(({ text }) => hasText(text))
     .flatMap(({ atMs, text }) => {
       const found = HEADLINE.exec(text);
@@ -51,7 +50,7 @@ const violationsOf = (alert: PlannedAlert, { arrivals, scenario }: Observations)
           ? [`${nameOf(alert)} has another time: ${SINCE.exec(text)?.[0]}.`]
           : []),
         ...(text.includes(link) === (notification.type !== 'sms') ? [] : [`${nameOf(alert)} has another link.`]),
-        ...(found && isTrue(alert, atMs, found, scenario.maxSkewMs)
+        ...(found && isTrue(alert, atMs, found, observations.scenario.maxSkewMs)
           ? []
           : [`${nameOf(alert)} was accepted at ${event.atMs} ms, arrived at ${atMs} ms, and says "${found?.[0]}".`]),
       ];
