@@ -1,6 +1,6 @@
 import { OPT_OUT_PATH } from '../../shared/contracts/endpoints.ts';
-import { buttonFields } from '../../shared/pipeline/opt-out/body.ts';
 import {
+  buttonFields,
   invalidPage,
   limitPage,
   type PageResponse,

@@ -1,6 +1,6 @@
 import { text as readAll } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { TokenEntry } from '../../shared/adapters/tokens/token-list.ts';
+import type { TokenEntry } from '../../shared/adapters/tokens/token-repository.ts';
 import { tokenRecord } from '../../shared/api/account-reader.ts';
 import { MAX_LABEL_LENGTH } from '../../shared/contracts/notification.ts';
 import type { TokenRecord } from '../../shared/contracts/responses/tokens-and-audits.ts';

@@ -19,8 +19,7 @@ import { limitOfAlert, type MessageLimits } from './daily-limit.ts';
 import type { ReportStop } from './report-messages.ts';
 import type { SharedRate } from './shared-rate.ts';
 import { logAccepted } from './transports/accepted-log.ts';
-import type { EmailMessage } from './transports/email-message.ts';
-import { withFooter } from './transports/email-page.ts';
+import { type EmailMessage, withFooter } from './transports/email-message.ts';
 
 export type EmailEnvironment = Pick<
   ParsedEnvironment<'send-email'>,
@@ -96,33 +95,29 @@ export const createEmailSender = (
 ): SendEmail => {
   const { sendEmail } = createSesClient();
 
-  /** Reports a stop. If that fails, the next email to the mailbox reports it. */
-  const report = async (recipient: Recipient, stop: EmailStop): Promise<void> => {
+  /** Logs what fails without failing the email. */
+  const orWarn = async (message: string, { tenant }: Recipient, action: () => Promise<void>): Promise<void> => {
     try {
-      await reportStop(recipient, stop);
+      await action();
     } catch (error) {
-      logger.warn('stop not reported', { tenant_id: recipient.tenant, ...errorTrace(error) });
+      logger.warn(message, { tenant_id: tenant, ...errorTrace(error) });
     }
   };
+
+  /** Reports a stop. If that fails, the next email to the mailbox reports it. */
+  const report = (recipient: Recipient, stop: EmailStop): Promise<void> =>
+    orWarn('stop not reported', recipient, () => reportStop(recipient, stop));
 
   /** Stops a mailbox that SES rejects. If that fails, the next email to it is rejected, too. */
-  const stopRejected = async (recipient: Recipient, sentAtMs: number): Promise<void> => {
-    try {
+  const stopRejected = (recipient: Recipient, sentAtMs: number): Promise<void> =>
+    orWarn('mailbox not stopped', recipient, async () => {
       const stop = await stops.bounce(recipient, sentAtMs);
       if (stop) await report(recipient, stop);
-    } catch (error) {
-      logger.warn('mailbox not stopped', { tenant_id: recipient.tenant, ...errorTrace(error) });
-    }
-  };
+    });
 
   /** A test that cannot be given back counts: the next one is sent an hour later. */
-  const giveBackTest = async (recipient: Recipient, testedAtMs: number): Promise<void> => {
-    try {
-      await stops.giveBackTest(recipient, testedAtMs);
-    } catch (error) {
-      logger.warn('test not given back', { tenant_id: recipient.tenant, ...errorTrace(error) });
-    }
-  };
+  const giveBackTest = (recipient: Recipient, testedAtMs: number): Promise<void> =>
+    orWarn('test not given back', recipient, () => stops.giveBackTest(recipient, testedAtMs));
 
   return async (alert, address, message, label = '') => {
     const { tenant_id: tenant } = alert.event;

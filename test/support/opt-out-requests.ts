@@ -1,7 +1,7 @@
 import { createOptOutKeys } from '../../shared/adapters/accounts/opt-out-keys.ts';
 import type { Recipient } from '../../shared/domain/email-stop.ts';
 import { optOutUrl } from '../../shared/domain/opt-out.ts';
-import { buttonFields } from '../../shared/pipeline/opt-out/body.ts';
+import { buttonFields } from '../../shared/pipeline/opt-out/page.ts';
 import type { FaultyStack } from '../faults/support.ts';
 
 /** Sends what a button of the page sends. */

@@ -4,7 +4,7 @@ import { createFailedMessageList } from '../../../shared/adapters/deliveries/fai
 import { parseFailures } from '../../../shared/adapters/deliveries/notification-failures.ts';
 import { parseRecord } from '../../../shared/adapters/deliveries/stored-record.ts';
 import { UnreadableNotificationError } from '../../../shared/adapters/notifications/notification-targets.ts';
-import type { TokenEntry } from '../../../shared/adapters/tokens/token-list.ts';
+import type { TokenEntry } from '../../../shared/adapters/tokens/token-repository.ts';
 import { tokenRecord } from '../../../shared/api/account-reader.ts';
 import { failureFields } from '../../../shared/api/failure-list.ts';
 import { parseStoredAudit } from '../../../shared/contracts/audit.ts';

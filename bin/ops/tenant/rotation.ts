@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { createAuditReader } from '../../../shared/adapters/audits/audit-log.ts';
-import type { TokenEntry } from '../../../shared/adapters/tokens/token-list.ts';
+import type { TokenEntry } from '../../../shared/adapters/tokens/token-repository.ts';
 import { tokenRecord } from '../../../shared/api/account-reader.ts';
 import { createSigningSecretChanges } from '../../../shared/api/notification-change.ts';
 import { MAX_TIME_MS } from '../../../shared/contracts/redelivery.ts';

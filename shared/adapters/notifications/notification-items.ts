@@ -22,7 +22,7 @@ import { projectedTarget, targetKey } from './notification-targets.ts';
  *                                                            because JSON keeps the digits of numbers
  *   pk `chunk#<tenant>`         sk <id>#<version>#<number>   chunk of a compressed content
  *   pk `quota#<tenant>`         sk `notifications`           counter (`notification-counter.ts`)
- *   pk `idempotency#<tenant>`   sk <hash>                    `idempotency-keys.ts`
+ *   pk `idempotency#<tenant>`   sk <hash>                    `idempotencyItem`
  *
  * The content is `details` and `metadata` as JSON in UTF-8. Bytes can be split anywhere, and JSON keeps the
  * order of keys and keys such as `__proto__`. Values of the type's own fields are stored in the target only; the

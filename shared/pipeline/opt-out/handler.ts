@@ -8,8 +8,7 @@ import { secondsToNextDay } from '../../domain/day.ts';
 import type { EmailStop, Recipient } from '../../domain/email-stop.ts';
 import { isOptOutQuery, parseOptOutQuery } from '../../domain/opt-out.ts';
 import type { ReportStop } from '../report-messages.ts';
-import { requestedChange } from './body.ts';
-import { invalidPage, limitPage, type PageResponse, statePage, unavailablePage } from './page.ts';
+import { invalidPage, limitPage, type PageResponse, requestedChange, statePage, unavailablePage } from './page.ts';
 
 export type OptOutDependencies = {
   optOutKeys: Pick<OptOutKeys, 'find'>;

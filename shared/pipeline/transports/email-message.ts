@@ -1,3 +1,5 @@
+import { escape as escapeHtml } from 'html-escaper';
+import type { AlarmState } from '../../contracts/alarm-event.ts';
 import type { NoticeContent } from '../../contracts/notice.ts';
 import { DEFAULT_TIME_ZONE } from '../../contracts/time-zone.ts';
 import {
@@ -16,7 +18,62 @@ import {
   timesIn,
 } from '../../domain/alert-text.ts';
 import type { Alert } from '../../domain/transport.ts';
-import { button, command, emailPage, fact, lineOf, paragraph } from './email-page.ts';
+
+/** The colors of the states, on which white text is readable. */
+const stateColors: Record<AlarmState, string> = { OK: '#2e7d32', WARNING: '#9a5b00', CRITICAL: '#c62828' };
+
+const stateStyle = (state: AlarmState): string =>
+  `padding:8px 16px;background:${stateColors[state]};color:#fff;font-weight:bold`;
+
+const lines = (text: string): string => escapeHtml(text).replaceAll('\n', '<br>');
+
+export const paragraph = (text: string): string => `<p dir="auto" style="margin:12px 16px">${lines(text)}</p>`;
+
+export const stateHeading = (state: AlarmState): string =>
+  `<h2 style="margin:16px 0 0;${stateStyle(state)};font-size:16px">${state}</h2>`;
+
+const named = (name: string): string =>
+  `<p dir="auto" style="margin:12px 16px 0;font-size:13px">${escapeHtml(name)}</p>`;
+
+export const fact = (name: string, value: string): string =>
+  `${named(name)}<p dir="auto" style="margin:0 16px">${lines(value)}</p>`;
+
+export const lineOf = (name: string, value: string): string =>
+  `<p dir="auto" style="margin:4px 16px"><span style="font-size:13px">${escapeHtml(name)}</span> ${lines(value)}</p>`;
+
+export const button = (text: string, url: string): string =>
+  `<p style="margin:16px"><a href="${escapeHtml(url)}" style="display:inline-block;padding:8px 16px;border:1px solid #888;border-radius:4px;color:inherit;font-weight:bold;text-decoration:none">${escapeHtml(text)}</a></p>`;
+
+export const command = (name: string, text: string): string =>
+  `${named(name)}<pre style="margin:4px 16px;padding:8px;border:1px solid #888;white-space:pre-wrap;font-size:13px">${escapeHtml(text)}</pre>`;
+
+const END = '</td></tr></table></body></html>';
+
+export const withFooter = (html: string, text: string, link: { text: string; url: string }): string =>
+  [
+    html.slice(0, -END.length),
+    '<p dir="auto" style="margin:16px 16px 0;padding-top:12px;border-top:1px solid #888;font-size:13px">',
+    `${escapeHtml(text)} <a href="${escapeHtml(link.url)}">${escapeHtml(link.text)}</a></p>`,
+    END,
+  ].join('');
+
+/**
+ * Returns an email as HTML. It fits the screen of a phone: nothing has a width of its own, and words break anywhere.
+ * Colors other than those of states are left to the email client, which may be dark. Email clients support only inline
+ * styles, on tables best.
+ */
+export const emailPage = (state: AlarmState, bar: string, heading: string, parts: readonly string[]): string =>
+  [
+    '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width,initial-scale=1">',
+    `<meta name="color-scheme" content="light dark"><title>${escapeHtml(heading)}</title></head>`,
+    '<body style="margin:0">',
+    '<table role="presentation" width="100%" cellpadding="0" cellspacing="0" style="table-layout:fixed;max-width:640px;font:16px/1.4 sans-serif;overflow-wrap:anywhere;word-break:break-word">',
+    `<tr><td style="${stateStyle(state)};font-size:18px">${escapeHtml(bar)}</td></tr>`,
+    `<tr><td style="padding-bottom:16px"><h1 dir="auto" style="margin:12px 16px;font-size:20px">${escapeHtml(heading)}</h1>`,
+    ...parts,
+    END,
+  ].join('\n');
 
 export type EmailMessage = { subject: string; text: string; html: string };
 

@@ -4,8 +4,7 @@ import type { NoticeContent } from '../../contracts/notice.ts';
 import { DEFAULT_TIME_ZONE } from '../../contracts/time-zone.ts';
 import { factTexts, minuteText, plainLine, timesIn, type ZonedTime } from '../../domain/alert-text.ts';
 import { alarmCount, type Summary, statesBySeverity } from '../../domain/summary.ts';
-import type { EmailMessage } from './email-message.ts';
-import { emailPage, paragraph, stateHeading } from './email-page.ts';
+import { type EmailMessage, emailPage, paragraph, stateHeading } from './email-message.ts';
 import { fitsSms, smsPart } from './sms-message.ts';
 
 type ListedAlarm = Summary['alarms'][number];

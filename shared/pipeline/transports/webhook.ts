@@ -2,15 +2,46 @@ import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { lru } from 'tiny-lru';
 import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
 import type { HttpClient } from '../../adapters/outbound-http/http-client.ts';
+import type { SentRequest } from '../../contracts/responses/notifications.ts';
 import { parseStoredRequest, type WebhookRequest } from '../../contracts/webhook-request.ts';
 import { type AttemptOutcome, failed } from '../../domain/attempt-outcome.ts';
 import { isHeartbeat } from '../../domain/heartbeat.ts';
 import type { HttpResponses } from '../../domain/http-outcome.ts';
+import { withoutSecrets } from '../../domain/response-text.ts';
 import { noSigningSecrets, signersAt } from '../../domain/signing-secrets.ts';
 import type { Alert, Transport } from '../../domain/transport.ts';
 import { MAX_BODY_BYTES, placeholdersWithoutValue, webhookBody } from '../../domain/webhook-body.ts';
-import { sendByHttp, type TypeRequest } from './http-transport.ts';
-import { sentRequest } from './sent-request.ts';
+import { secretsIn, sendByHttp, type TypeRequest } from './http-transport.ts';
+
+/** How much of the body is shown, in bytes. */
+const MAX_SHOWN_BYTES = 4 * 1024;
+
+type ShownRequest = Pick<TypeRequest, 'url' | 'headers' | 'body'>;
+
+const namesOf = ({ headers, url }: ShownRequest): string[] => {
+  const names = Object.keys(headers);
+  const isAuthorized = names.some((name) => name.toLowerCase() === 'authorization');
+  // The HTTP client adds it.
+  return url.username + url.password === '' || isAuthorized ? names : [...names, 'authorization'];
+};
+
+/**
+ * What a test shows of its request: neither values of headers, nor user, password and query of the URL, nor a body that
+ * repeats them, nor one whose search takes too long (docs/decisions/api.md#test-operations).
+ */
+export const sentRequest = (request: ShownRequest): SentRequest => {
+  const { url, body } = request;
+  const shown = withoutSecrets(body, [...secretsIn(url, false), url.search]);
+  return {
+    method: 'POST',
+    url: url.origin + url.pathname,
+    headers: namesOf(request),
+    ...(shown !== undefined && {
+      // As a stream, the decoder omits a character that is cut.
+      body: new TextDecoder().decode(Buffer.from(shown).subarray(0, MAX_SHOWN_BYTES), { stream: true }),
+    }),
+  };
+};
 
 /** Signing keys by secret: creating a key takes four times as long as signing. */
 const keys = lru<KeyObject>(1_000);

@@ -3,11 +3,11 @@ import type { SentMessage } from '../../../bin/local/inbox/inbox.ts';
 import type { AlarmEvent, AlarmState } from '../../../shared/contracts/alarm-event.ts';
 import { webhookPayload } from '../../../shared/contracts/alarm-event.ts';
 import { testEvent } from '../../../shared/domain/test-event.ts';
-import { atomEntry } from '../../../shared/pipeline/transports/atom-entry.ts';
+import { atomEntry } from '../../../shared/pipeline/transports/atomfeed.ts';
 import { emailMessage } from '../../../shared/pipeline/transports/email-message.ts';
-import { operatorMessage } from '../../../shared/pipeline/transports/operator-message.ts';
-import { pagerEvent } from '../../../shared/pipeline/transports/pager-event.ts';
-import { routerEvent } from '../../../shared/pipeline/transports/router-event.ts';
+import { pagerEvent } from '../../../shared/pipeline/transports/incidentpager.ts';
+import { routerEvent } from '../../../shared/pipeline/transports/incidentrouter.ts';
+import { operatorMessage } from '../../../shared/pipeline/transports/managed.ts';
 import { alertContent, headerOf } from '../../support/events.ts';
 
 /** An alarm event of tenant `acme` about an alarm of this name. */

@@ -23,7 +23,7 @@ import { noticeBody } from '../../../shared/domain/new-delivery-message.ts';
 import type { Notice } from '../../../shared/domain/notice.ts';
 import { noticeTable, summaryProblem } from '../../../shared/pipeline/notices/notice-table.ts';
 import { emailMessage } from '../../../shared/pipeline/transports/email-message.ts';
-import { operatorMessage } from '../../../shared/pipeline/transports/operator-message.ts';
+import { operatorMessage } from '../../../shared/pipeline/transports/managed.ts';
 import { smsMessage } from '../../../shared/pipeline/transports/sms-message.ts';
 import { alarmEvent, alarmHeader, headerOf, readDelivery } from '../../support/events.ts';
 import { runs } from '../../support/quick-run.ts';

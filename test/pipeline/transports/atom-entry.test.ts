@@ -2,7 +2,7 @@ import { DOMParser, type Element } from '@xmldom/xmldom';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { webhookPayload } from '../../../shared/contracts/alarm-event.ts';
-import { atomEntry } from '../../../shared/pipeline/transports/atom-entry.ts';
+import { atomEntry } from '../../../shared/pipeline/transports/atomfeed.ts';
 import { alarmEvent, alertContent, EVENT_TIME_MS, EXACT_NUMBERS, exactContent } from '../../support/events.ts';
 import { runs } from '../../support/quick-run.ts';
 

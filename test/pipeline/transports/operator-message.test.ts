@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AlarmEvent } from '../../../shared/contracts/alarm-event.ts';
-import { operatorMessage } from '../../../shared/pipeline/transports/operator-message.ts';
+import { operatorMessage } from '../../../shared/pipeline/transports/managed.ts';
 import { alarmEvent, alertContent, EXACT_NUMBERS, exactContent } from '../../support/events.ts';
 
 const messageOf = (changes: Partial<AlarmEvent> = {}) => {

@@ -8,7 +8,7 @@ import {
   webhookPayload,
 } from '../../../shared/contracts/alarm-event.ts';
 import { incidentKey } from '../../../shared/domain/incident.ts';
-import { pagerEvent, pagerEventV2 } from '../../../shared/pipeline/transports/pager-event.ts';
+import { pagerEvent, pagerEventV2 } from '../../../shared/pipeline/transports/incidentpager.ts';
 import { alarmEvent, alertContent, EVENT_TIME_MS, EXACT_NUMBERS, exactContent } from '../../support/events.ts';
 import { runs } from '../../support/quick-run.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type AlarmEvent, webhookPayload } from '../../../shared/contracts/alarm-event.ts';
 import { incidentKey } from '../../../shared/domain/incident.ts';
-import { routerEvent } from '../../../shared/pipeline/transports/router-event.ts';
+import { routerEvent } from '../../../shared/pipeline/transports/incidentrouter.ts';
 import { alarmEvent, alertContent, EVENT_TIME_MS, EXACT_NUMBERS, exactContent } from '../../support/events.ts';
 
 const parsedEvent = (changes: Partial<AlarmEvent> = {}, timeMs = EVENT_TIME_MS) => {

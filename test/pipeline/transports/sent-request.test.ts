@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { sentRequest } from '../../../shared/pipeline/transports/sent-request.ts';
+import { sentRequest } from '../../../shared/pipeline/transports/webhook.ts';
 
 const sent = (changes: Partial<Parameters<typeof sentRequest>[0]> = {}) =>
   sentRequest({ url: new URL('https://chat.example.com/a'), headers: {}, body: '{}', ...changes });
