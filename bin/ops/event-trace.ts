@@ -219,10 +219,11 @@ export const findEvents = async (
   });
   if (events.length > 0) return { events: await Promise.all(events), unread };
   const lines = await dispatchLines(session, id, logRange(id));
-  const isOfTenant = ({ tenant_id }: DispatchLine) => tenantOfAll === undefined || tenant_id === tenantOfAll;
-  const logged = lines.filter(isOfTenant).map(({ tenant_id: tenant, event_id: eventId }) => ({ tenant, eventId }));
-  const nothingStored = { deliveries: [], notices: [], letters: [], lines };
-  return { events: logged.slice(0, 1).map((owner) => ({ ...owner, ...nothingStored })), unread };
+  const first = lines.find(({ tenant_id }) => tenantOfAll === undefined || tenant_id === tenantOfAll);
+  if (!first) return { events: [], unread };
+  const { tenant_id: tenant, event_id: eventId } = first;
+  const ofTenant = lines.filter(({ tenant_id }) => tenant_id === tenant);
+  return { events: [{ tenant, eventId, deliveries: [], notices: [], letters: [], lines: ofTenant }], unread };
 };
 
 /**

@@ -59,12 +59,13 @@ const stackResources = `<ListStackResourcesResponse><ListStackResourcesResult><S
 
 const EVENT_MS = 1_790_000_000_000;
 const EVENT_ID = `acme:en:al:ch:${EVENT_MS}:OK`;
-const message = JSON.stringify({
-  message: 'unknown notifications',
-  tenant_id: 'acme',
-  event_id: EVENT_ID,
-  notification_ids: ['ntA', 'ntB\u0007'],
-});
+/** Lines of dispatch about events of two tenants with the same ID. */
+const lines = [
+  ['acme', ['ntA', 'ntB\u0007']],
+  ['initech', ['ntInitech']],
+].map(([tenant_id, notification_ids]) =>
+  JSON.stringify({ message: 'unknown notifications', tenant_id, event_id: EVENT_ID, notification_ids }),
+);
 
 const responses: Responses = {
   ListStackResources: () => stackResources,
@@ -79,7 +80,10 @@ const responses: Responses = {
     const { logGroupName, filterPattern, startTime, endTime } = JSON.parse(body);
     const isFound = startTime < EVENT_MS && endTime > EVENT_MS && filterPattern.includes(`$.event_id = "${EVENT_ID}"`);
     return {
-      events: logGroupName === 'Deliverydispatchalarmevents' && isFound ? [{ timestamp: EVENT_MS, message }] : [],
+      events:
+        logGroupName === 'Deliverydispatchalarmevents' && isFound
+          ? lines.map((message) => ({ timestamp: EVENT_MS, message }))
+          : [],
     };
   },
   ReceiveMessage: (body) => ({ Messages: body.includes('/crashed"') ? crashedMessages.splice(0) : [] }),
@@ -172,6 +176,7 @@ describe('event trace', () => {
   it('shows what dispatch logged about an event of which nothing is stored', async () => {
     const { code, out } = await onProd(`event trace ${EVENT_ID} --tenant acme`);
     expect([code, out]).toEqual([0, expect.stringContaining('  unknown notifications: ntA, ntB\u{fffd}\n')]);
+    expect(out).not.toContain('ntInitech');
     expect(await onProd(`event trace ${EVENT_ID} --tenant globex`)).toMatchObject({ code: 1 });
   });
 });

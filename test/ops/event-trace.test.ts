@@ -61,6 +61,7 @@ describe('event trace', () => {
       ]),
     );
     expect(found?.timeline.slice(0, 2).map((each) => each.step)).toEqual(['accepted', 'dispatched']);
+    expect(await ops(`event trace ${id} --tenant globex`)).toMatchObject({ code: 1, out: '' });
     expect((await ops(['event', 'trace', id])).out).toMatch(
       new RegExp(
         `^event +${id}\ntenant +acme\nmessage +[\\w-]+\n\ntime +step +notification +type +label +result\n.* accepted `,
