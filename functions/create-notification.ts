@@ -2,7 +2,7 @@ import { createAccountAdministration } from '../shared/adapters/accounts/account
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { createChangedResponse, returnPreference } from '../shared/api/notification-response.ts';
+import { createChangedResponse, returnPreference } from '../shared/api/notification-change.ts';
 import { idempotentRequest, notificationBody, requestUrl, validBody } from '../shared/api/request.ts';
 import { assertFitsResponse } from '../shared/api/response.ts';
 import { newNotificationBody } from '../shared/contracts/notification.ts';

@@ -1,7 +1,7 @@
 import { createEmailStops } from '../shared/adapters/accounts/email-stops.ts';
 import { createNotificationReader } from '../shared/adapters/notifications/notification-reader.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { createNotificationResponse } from '../shared/api/notification-response.ts';
+import { createNotificationResponse } from '../shared/api/notification-change.ts';
 import { pathId } from '../shared/api/request.ts';
 import { notFound } from '../shared/domain/errors.ts';
 

@@ -1,9 +1,7 @@
 import { createAuditReader } from '../shared/adapters/audits/audit-log.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { collection, pageRequest, takePage } from '../shared/api/paging.ts';
-import { query } from '../shared/api/request.ts';
-import { ok } from '../shared/api/response.ts';
-import { parseAuditRange } from '../shared/api/time-parameters.ts';
+import { parseAuditRange, query } from '../shared/api/request.ts';
+import { pageRequest, takePage } from '../shared/api/response.ts';
 import { auditRecord, isAuditId } from '../shared/domain/audit.ts';
 
 const { environment, client, endpoint } = apiFunction('list-audits');
@@ -15,9 +13,9 @@ export const handler = endpoint(
     ...pageRequest(request, environment.LINK_SCHEME, isAuditId),
     range: parseAuditRange(query(request)),
   }),
-  async ({ page, range, self }, { tenant }) => {
+  async ({ page, range, respond }, { tenant }) => {
     const entries = audits.list(tenant, { ...range, start: page.marker, pageSize: page.limit + 1 });
     const { values, next } = await takePage(entries, page.limit);
-    return ok(collection({ values: values.map(auditRecord), next }, page, self));
+    return respond({ values: values.map(auditRecord), next });
   },
 );

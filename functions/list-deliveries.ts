@@ -1,11 +1,9 @@
 import { createDeliveryReader } from '../shared/adapters/deliveries/delivery-reader.ts';
 import { createNotificationReader } from '../shared/adapters/notifications/notification-reader.ts';
-import { createDeliveryHistory } from '../shared/api/delivery-history.ts';
+import { createDeliveryHistory } from '../shared/api/delivery-lists.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { collection, pageRequest } from '../shared/api/paging.ts';
-import { pathId, query } from '../shared/api/request.ts';
-import { ok } from '../shared/api/response.ts';
-import { parseDeliverySelection } from '../shared/api/time-parameters.ts';
+import { parseDeliverySelection, pathId, query } from '../shared/api/request.ts';
+import { pageRequest } from '../shared/api/response.ts';
 import { isPermitted } from '../shared/domain/token.ts';
 
 const { environment, client, endpoint } = apiFunction('list-deliveries');
@@ -21,8 +19,6 @@ export const handler = endpoint(
     ...pageRequest(request, environment.LINK_SCHEME),
     selection: parseDeliverySelection(query(request)),
   }),
-  async ({ id, page, selection, self }, { tenant, role }) => {
-    const deliveries = await listDeliveries({ tenant, id }, page, selection, isPermitted(role, 'test'));
-    return ok(collection(deliveries, page, self));
-  },
+  async ({ id, page, selection, respond }, { tenant, role }) =>
+    respond(await listDeliveries({ tenant, id }, page, selection, isPermitted(role, 'test'))),
 );

@@ -1,9 +1,8 @@
 import { createFailureReader } from '../shared/adapters/deliveries/notification-failures.ts';
 import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
+import { createFailureList } from '../shared/api/delivery-lists.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { createFailureList } from '../shared/api/failure-list.ts';
-import { collection, pageRequest } from '../shared/api/paging.ts';
-import { ok } from '../shared/api/response.ts';
+import { pageRequest } from '../shared/api/response.ts';
 import { isNotificationId } from '../shared/domain/notification-id.ts';
 
 const { environment, client, endpoint } = apiFunction('list-failures');
@@ -15,5 +14,5 @@ const listFailures = createFailureList(
 /** GET /failures: 200 with a page of the tenant's notifications with deliveries that failed or fail. */
 export const handler = endpoint(
   (request) => pageRequest(request, environment.LINK_SCHEME, isNotificationId),
-  async ({ page, self }, { tenant }) => ok(collection(await listFailures(tenant, page), page, self)),
+  async ({ page, respond }, { tenant }) => respond(await listFailures(tenant, page)),
 );

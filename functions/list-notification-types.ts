@@ -1,6 +1,5 @@
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { collection, pageRequest, takePage } from '../shared/api/paging.ts';
-import { ok } from '../shared/api/response.ts';
+import { pageRequest, takePage } from '../shared/api/response.ts';
 import { notificationTypeRecord } from '../shared/contracts/notification-fields.ts';
 import { isNotificationTypeId, notificationTypeIds } from '../shared/contracts/notification-types.ts';
 
@@ -9,9 +8,8 @@ const { environment, endpoint } = apiFunction('list-notification-types');
 /** GET /notification_types: 200 with a page of the types, sorted by ID. */
 export const handler = endpoint(
   (request) => pageRequest(request, environment.LINK_SCHEME, isNotificationTypeId),
-  async ({ page, self }) => {
-    const { marker } = page;
+  async ({ page: { limit, marker }, respond }) => {
     const ids = notificationTypeIds.toSorted().filter((id) => marker === null || id >= marker);
-    return ok(collection(await takePage(ids.map(notificationTypeRecord), page.limit), page, self));
+    return respond(await takePage(ids.map(notificationTypeRecord), limit));
   },
 );

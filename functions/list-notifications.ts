@@ -1,8 +1,7 @@
 import { createNotificationReader } from '../shared/adapters/notifications/notification-reader.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { collection, pageRequest, takePage } from '../shared/api/paging.ts';
 import { query } from '../shared/api/request.ts';
-import { ok } from '../shared/api/response.ts';
+import { pageRequest, takePage } from '../shared/api/response.ts';
 import { isNotificationId } from '../shared/domain/notification-id.ts';
 
 const { environment, client, endpoint } = apiFunction('list-notifications');
@@ -14,11 +13,11 @@ export const handler = endpoint(
     ...pageRequest(request, environment.LINK_SCHEME, isNotificationId),
     ids: query(request).getAll('id'),
   }),
-  async ({ page, ids, self }, { tenant }) => {
+  async ({ page, ids, respond }, { tenant }) => {
     const records =
       ids.length > 0
         ? notifications.listByIds(tenant, ids, page.marker)
         : notifications.list(tenant, page.marker, page.limit + 1);
-    return ok(collection(await takePage(records, page.limit), page, self));
+    return respond(await takePage(records, page.limit));
   },
 );

@@ -1,9 +1,8 @@
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createTokenRepository } from '../shared/adapters/tokens/token-repository.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { pathId, query } from '../shared/api/request.ts';
+import { pathId, query, timeParameters } from '../shared/api/request.ts';
 import { noContent } from '../shared/api/response.ts';
-import { timeParameters } from '../shared/api/time-parameters.ts';
 
 const { environment, client, endpoint } = apiFunction('revoke-token', { cachesTokens: false });
 const audits = createAuditLog(client, environment);

@@ -1,12 +1,10 @@
 import { createDeliveryReader } from '../shared/adapters/deliveries/delivery-reader.ts';
 import { createDestinationListReader } from '../shared/adapters/deliveries/destination-list.ts';
 import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
-import { createDeliverySearch } from '../shared/api/delivery-search.ts';
+import { createDeliverySearch } from '../shared/api/delivery-lists.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { collection, pageRequest } from '../shared/api/paging.ts';
-import { query } from '../shared/api/request.ts';
-import { ok } from '../shared/api/response.ts';
-import { parseDeliverySelection } from '../shared/api/time-parameters.ts';
+import { parseDeliverySelection, query } from '../shared/api/request.ts';
+import { pageRequest } from '../shared/api/response.ts';
 import { isPermitted } from '../shared/domain/token.ts';
 
 const { environment, client, endpoint } = apiFunction('search-deliveries');
@@ -22,9 +20,8 @@ export const handler = endpoint(
     ...pageRequest(request, environment.LINK_SCHEME),
     selection: parseDeliverySelection(query(request)),
   }),
-  async ({ page, selection, self }, { tenant, role }, timeLeft) => {
+  async ({ page, selection, respond }, { tenant, role }, timeLeft) => {
     const withResponses = isPermitted(role, 'test');
-    const deliveries = await searchDeliveries(selection, page, { tenant, withResponses, timeLeft });
-    return ok(collection(deliveries, page, self));
+    return respond(await searchDeliveries(selection, page, { tenant, withResponses, timeLeft }));
   },
 );

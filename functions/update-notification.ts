@@ -1,8 +1,11 @@
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { createNotificationUpdate } from '../shared/api/notification-change.ts';
-import { createChangedResponse, returnPreference } from '../shared/api/notification-response.ts';
+import {
+  createChangedResponse,
+  createNotificationUpdate,
+  returnPreference,
+} from '../shared/api/notification-change.ts';
 import { notificationBody, pathId, requestUrl, validBody } from '../shared/api/request.ts';
 import { changesBody } from '../shared/contracts/notification.ts';
 import { urlRule } from '../shared/domain/egress.ts';

@@ -1,4 +1,6 @@
+import type { EmailStops } from '../adapters/accounts/email-stops.ts';
 import type { Audit } from '../adapters/audits/audit-log.ts';
+import { errorTrace, logger } from '../adapters/logger.ts';
 import type {
   NotificationRepository,
   VersionedNotification,
@@ -7,6 +9,7 @@ import type { AuditedEndpoint } from '../contracts/audit.ts';
 import { type NotificationAttributes, parseNotification } from '../contracts/notification.ts';
 import type { UrlRule } from '../contracts/notification-fields.ts';
 import { typeFields } from '../contracts/notification-fields.ts';
+import type { NotificationRecord } from '../contracts/responses/notifications.ts';
 import type { SigningSecrets } from '../contracts/signing-secrets.ts';
 import { changedAttributes } from '../domain/audit.ts';
 import type { Clock } from '../domain/clock.ts';
@@ -14,8 +17,16 @@ import { noSigningSecret, notFound, unavailable } from '../domain/errors.ts';
 import type { NotificationKey } from '../domain/notification.ts';
 import { assertChangeable, type Changes, keptHeaders, withChanges } from '../domain/notification-changes.ts';
 import { newSigningSecret, noSigningSecrets, withNewSecret, withoutSecret } from '../domain/signing-secrets.ts';
+import type { ParsedRequest } from './request.ts';
 import { valid } from './request.ts';
-import { assertFitsResponse } from './response.ts';
+import {
+  type ApiResponse,
+  assertFitsResponse,
+  created,
+  locationResponse,
+  ok,
+  withPreferenceApplied,
+} from './response.ts';
 
 /** The maximum number of attempts to change a notification that other requests change concurrently. */
 const MAX_ATTEMPTS = 10;
@@ -115,3 +126,51 @@ export const createSigningSecretChanges = (
       changeOf(current, withoutSecret(current.stored.signing_secrets, clock())),
     ),
 });
+
+/** What a response to a change contains, as the request prefers it (RFC 7240, section 4.2). */
+export type ReturnPreference = 'minimal' | 'representation' | undefined;
+
+/** Returns what a request prefers. Anything else is ignored. */
+export const returnPreference = ({ preferences }: ParsedRequest): ReturnPreference => {
+  const value = preferences.get('return');
+  return value === 'minimal' || value === 'representation' ? value : undefined;
+};
+
+/**
+ * Creates the response to a create (201) or update (204) of a notification, whose representation it reads if the request
+ * prefers it (201 and 200). The change is made: if the notification cannot be read, or was deleted, the preference is
+ * not applied.
+ */
+export const createChangedResponse =
+  (notifications: Pick<NotificationRepository, 'get'>) =>
+  async (
+    status: 201 | 204,
+    key: NotificationKey,
+    location: string,
+    preference: ReturnPreference,
+  ): Promise<ApiResponse> => {
+    const minimal = locationResponse(status, location);
+    const applied = preference && `return=${preference}`;
+    if (preference !== 'representation') return withPreferenceApplied(minimal, applied);
+    const found = await notifications.get(key).catch((error: unknown) => {
+      logger.warn('changed notification not read', { notification_id: key.id, ...errorTrace(error) });
+    });
+    if (!found) return minimal;
+    const { headers, ...response } = (status === 201 ? created : ok)(found.record);
+    return withPreferenceApplied({ ...response, headers: { ...minimal.headers, ...headers } }, applied);
+  };
+
+/**
+ * Creates the response to a read of a notification, with the stop of its address if there is one. Without, if the stop
+ * cannot be read: the operation does not depend on the table Accounts.
+ */
+export const createNotificationResponse =
+  (stops: Pick<EmailStops, 'find'>) =>
+  async (tenant: string, record: NotificationRecord): Promise<ApiResponse> => {
+    const { address } = record.details;
+    if (record.type !== 'email' || address === undefined) return ok(record);
+    const stop = await stops.find({ tenant, address }).catch((error: unknown) => {
+      logger.warn('stops of emails not read', { notification_id: record.id, ...errorTrace(error) });
+    });
+    return ok({ ...record, ...(stop && { stopped: { reason: stop.reason, since: stop.sinceMs } }) });
+  };

@@ -7,8 +7,8 @@ import {
   createDestinationListWriter,
 } from '../../shared/adapters/deliveries/destination-list.ts';
 import { createNotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
-import { createDeliverySearch } from '../../shared/api/delivery-search.ts';
-import type { DeliverySelection } from '../../shared/api/time-parameters.ts';
+import { createDeliverySearch } from '../../shared/api/delivery-lists.ts';
+import type { DeliverySelection } from '../../shared/api/request.ts';
 import type { FoundDelivery } from '../../shared/contracts/responses/deliveries.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';

@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { logger } from '../../shared/adapters/logger.ts';
-import { createChangedResponse, createNotificationResponse } from '../../shared/api/notification-response.ts';
+import { createChangedResponse, createNotificationResponse } from '../../shared/api/notification-change.ts';
 import type { NotificationRecord } from '../../shared/contracts/responses/notifications.ts';
 
 const record: NotificationRecord = {

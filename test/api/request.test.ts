@@ -1,8 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { changeContext } from '../../shared/api/endpoint.ts';
-import { jsonBody, MAX_BODY_VALUES, pathId, query, requestUrl, validBody } from '../../shared/api/request.ts';
+import {
+  jsonBody,
+  MAX_BODY_VALUES,
+  parseAuditRange,
+  parseDeliverySelection,
+  pathId,
+  query,
+  requestUrl,
+  validBody,
+} from '../../shared/api/request.ts';
 import { assertFitsResponse, locationResponse, noContent, ok } from '../../shared/api/response.ts';
-import { parseAuditRange, parseDeliverySelection } from '../../shared/api/time-parameters.ts';
 import { accountChangesBody } from '../../shared/contracts/account.ts';
 import { changesBody, newNotificationBody } from '../../shared/contracts/notification.ts';
 import { deliveryStatuses } from '../../shared/contracts/outcomes.ts';

@@ -6,7 +6,7 @@ import { parseRecord } from '../../../shared/adapters/deliveries/stored-record.t
 import { UnreadableNotificationError } from '../../../shared/adapters/notifications/notification-targets.ts';
 import type { TokenEntry } from '../../../shared/adapters/tokens/token-repository.ts';
 import { tokenRecord } from '../../../shared/api/account-reader.ts';
-import { failureFields } from '../../../shared/api/failure-list.ts';
+import { failureFields } from '../../../shared/api/delivery-lists.ts';
 import { parseStoredAudit } from '../../../shared/contracts/audit.ts';
 import { jsonOrUndefined } from '../../../shared/contracts/json.ts';
 import { MAX_TIME_MS } from '../../../shared/contracts/redelivery.ts';

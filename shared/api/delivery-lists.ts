@@ -1,20 +1,77 @@
 import type { DeliveryFilter, DeliveryReader } from '../adapters/deliveries/delivery-reader.ts';
 import { MissingDestinationsError, type ReadDestinationList } from '../adapters/deliveries/destination-list.ts';
+import type { FailureReader, NotificationFailures } from '../adapters/deliveries/notification-failures.ts';
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
-import type { TargetPage } from '../adapters/notifications/notification-targets.ts';
+import { omitUnreadable, type TargetPage } from '../adapters/notifications/notification-targets.ts';
 import type { Page, Slice } from '../contracts/collection.ts';
-import type { FoundDelivery } from '../contracts/responses/deliveries.ts';
+import type { FoundDelivery, ListedDelivery, ListedFailures } from '../contracts/responses/deliveries.ts';
 import type { Clock } from '../domain/clock.ts';
 import { isExpired, listedDelivery } from '../domain/delivery-history.ts';
 import { deliveryKey, historyMarker, parseDeliveryPartition, sortKeyOfMarker } from '../domain/delivery-key.ts';
 import type { DeliveryRecord } from '../domain/delivery-record.ts';
-import { malformedMarker } from '../domain/errors.ts';
-import type { DeliveryTarget } from '../domain/notification.ts';
+import { malformedMarker, notFound } from '../domain/errors.ts';
+import type { DeliveryTarget, NotificationKey } from '../domain/notification.ts';
 import { isNotificationId } from '../domain/notification-id.ts';
-import { takeFitting } from './paging.ts';
-import type { DeliverySelection } from './time-parameters.ts';
+import type { DeliverySelection } from './request.ts';
+import { takeFitting, takePage } from './response.ts';
 
-/** The maximum number of notifications that a request reads. */
+/** Records of a page, and the sort key that the next page must be below, if any. */
+type HistoryPage = { records: DeliveryRecord[]; before: string | undefined };
+
+/**
+ * Creates the function that returns a page of a notification's deliveries, newest first. The marker of a page is that of
+ * the last record before it, so a record that is added or expires between two requests shifts no page
+ * (docs/decisions/api.md#delivery-history).
+ *
+ * `withResponses` adds the responses of the destination to the attempts.
+ *
+ * @throws ServiceError 400 if the marker is malformed; 404 if the tenant has neither the notification nor a record of it
+ */
+export const createDeliveryHistory =
+  (
+    deliveries: Pick<DeliveryReader, 'listPage' | 'readAll'>,
+    notifications: Pick<NotificationRepository, 'exists'>,
+    clock: Clock = Date.now,
+  ) =>
+  async (
+    key: NotificationKey,
+    { limit, marker }: Page,
+    selection: DeliverySelection,
+    withResponses: boolean,
+  ): Promise<Slice<ListedDelivery>> => {
+    if (!isNotificationId(key.id)) throw notFound('The notification');
+    const notification = { tenant: key.tenant, notificationId: key.id };
+    const before = marker === null ? undefined : sortKeyOfMarker(marker);
+    if (marker !== null && before === undefined) throw malformedMarker();
+
+    const ofEvent = async (eventId: string): Promise<HistoryPage> => {
+      const records = await deliveries.readAll([deliveryKey({ tenant_id: key.tenant, event_id: eventId }, key.id)]);
+      return { records: records.filter(({ sk }) => before === undefined || sk < before), before: undefined };
+    };
+    // One more than the page, to know whether it is the last one.
+    const matching = (filter: DeliveryFilter): Promise<HistoryPage> =>
+      deliveries.listPage(notification, { limit: limit + 1, before, filter });
+
+    const page = 'eventId' in selection ? await ofEvent(selection.eventId) : await matching(selection.filter);
+    const nowMs = clock();
+    const records = page.records.filter((record) => !isExpired(record, nowMs));
+
+    const hasRecord = async (): Promise<boolean> =>
+      (await deliveries.listPage(notification, { limit: 1 })).records.length > 0;
+    // These reads are needed only to distinguish an empty history from an unknown notification.
+    if (page.records.length === 0 && page.before === undefined) {
+      if (!(await notifications.exists(key)) && !(await hasRecord())) throw notFound('The notification');
+    }
+
+    const { values, rest } = await takeFitting(
+      records.map((record) => listedDelivery(record, withResponses)),
+      limit,
+    );
+    const last = rest === undefined ? page.before : records[values.length - 1]?.sk;
+    return { values, next: last === undefined ? null : historyMarker(last) };
+  };
+
+/** The maximum number of notifications that a search reads. */
 const MAX_NOTIFICATIONS = 25;
 
 /**
@@ -186,5 +243,53 @@ export const createDeliverySearch = (
     return 'eventId' in selection
       ? findOfEvent(search, selection.eventId, marker)
       : findMatching(search, selection.filter, marker);
+  };
+};
+
+/** The maximum number of notifications on a page: the last success of each is a query. */
+const MAX_FAILING_NOTIFICATIONS = 100;
+
+/** Returns failures as tenants see them (docs/api.md#failures). Times are ms since the epoch. */
+export const failureFields = (failures: Omit<NotificationFailures, 'notificationId'>) => ({
+  failed: failures.failedCount,
+  first_failed_at: failures.firstFailedAtMs,
+  last_failed_at: failures.lastFailedAtMs,
+  last_reason: failures.lastReason ?? null,
+});
+
+type Found = { id: string; target: DeliveryTarget; failures: NotificationFailures };
+
+/**
+ * Creates the function that returns a page of a tenant's notifications with failures, by ID. It omits deleted and
+ * unreadable notifications: nothing deletes the failures of a notification before they expire.
+ */
+export const createFailureList = (
+  failures: FailureReader,
+  notifications: Pick<NotificationRepository, 'targets'>,
+): ((tenant: string, page: Page) => Promise<Slice<ListedFailures>>) => {
+  async function* existing(tenant: string, start: string | null, groupSize: number): AsyncGenerator<Found> {
+    for await (const group of failures.list(tenant, start, groupSize)) {
+      const keys = group.map(({ notificationId: id }) => ({ tenant, id }));
+      const targets = notifications.targets(keys);
+      for (const found of group) {
+        const id = found.notificationId;
+        const target = await targets.find({ tenant, id }).catch(omitUnreadable);
+        if (target) yield { id, target, failures: found };
+      }
+    }
+  }
+
+  const listed = async (tenant: string, { id, target, failures: found }: Found): Promise<ListedFailures> => ({
+    notification_id: id,
+    notification_label: target.label ?? null,
+    type: target.type,
+    ...failureFields(found),
+    last_delivered_at: await failures.lastDeliveredAtMs({ tenant, notificationId: id }, found.firstFailedAtMs),
+  });
+
+  return async (tenant, { limit, marker }) => {
+    const maxCount = Math.min(limit, MAX_FAILING_NOTIFICATIONS);
+    const { values, next } = await takePage(existing(tenant, marker, maxCount + 1), maxCount);
+    return { values: await Promise.all(values.map((found) => listed(tenant, found))), next };
   };
 };
