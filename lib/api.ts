@@ -23,10 +23,7 @@ import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Settings } from './settings.ts';
 import type { Storage } from './storage.ts';
 
-/**
- * How often clients can request a route of the public page, which needs no token, per second. API Gateway aims at its
- * throttles, and may let more requests pass.
- */
+/** For each route of the public page, which needs no token. API Gateway aims at its throttles: more may pass. */
 const PAGE_REQUESTS_PER_SECOND = 20;
 
 const pageMethods = [HttpMethod.GET, HttpMethod.HEAD, HttpMethod.POST];
@@ -36,10 +33,7 @@ const SEARCHES_PER_SECOND = 10;
 
 const routeOf = (name: EndpointName): string => `${endpoints[name].method} ${endpoints[name].path}`;
 
-/**
- * The HTTP API: a route and a function for each operation in `endpoints`, the public page of opt-outs, and a default
- * route.
- */
+/** A route and a function for each operation in `endpoints`, the public page of opt-outs, and a default route. */
 export class Api extends Construct {
   /** The URL of the API, without a trailing slash. */
   readonly baseUrl: string;
@@ -104,7 +98,6 @@ export class Api extends Construct {
   }
 }
 
-/** Returns what the function of each endpoint may do. */
 const permissionsOf = (
   { notifications, tokens, accounts, deliveries, audits }: Storage,
   delivery: Delivery,

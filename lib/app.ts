@@ -29,7 +29,6 @@ export const readDeployment = (context: Readonly<Record<string, unknown>>, stage
   return { stackName, env, stage, settings };
 };
 
-/** Options of the CDK app. `commit` is an output of the stack. */
 export type NotificationsAppProps = AppProps & { commit?: string };
 
 /** Returns the CDK app, with the settings from its context. Synthesis needs neither an AWS account nor a network. */
@@ -88,10 +87,7 @@ const parse = (
   }
 };
 
-/**
- * The longest stack name that can be deployed: the name of the Contributor Insights rule has at most 128 characters, as
- * many as that of a stack, and appends to it.
- */
+/** The name of the Contributor Insights rule, which appends to that of the stack, has at most 128 characters. */
 export const MAX_STACK_NAME_LENGTH = 128 - '-FailingTenants'.length;
 
 /**

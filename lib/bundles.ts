@@ -11,10 +11,7 @@ const ROOT = resolve(import.meta.dirname, '..');
 /** The names of all functions of the stack. */
 export const functionNames = Object.keys(environments).filter((name): name is FunctionName => name in environments);
 
-/**
- * Credential providers that Lambda functions do not use, because Lambda sets their credentials in the environment. The
- * SDK loads providers on demand, so the bundles can exclude them.
- */
+/** Lambda sets credentials in the environment, and the SDK loads other providers on demand. */
 const UNUSED_CREDENTIALS = [
   ...['ini', 'process', 'sso', 'web-identity', 'http', 'login'].map(
     (provider) => `@aws-sdk/credential-provider-${provider}`,
@@ -62,9 +59,8 @@ type BuiltBundle = { name: FunctionName; code: string; map: string; release: str
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16);
 
 /**
- * Builds all functions in one run. Source maps are for the local stack only, so the bundles do not refer to them. The
- * output directory, to which `write: false` writes nothing, is the project directory, so that the paths in bundles and
- * maps are relative to it, also if `node_modules` is a symbolic link.
+ * Builds all functions in one run. Source maps are for the local stack only. Nothing is written to `outdir`: paths in
+ * bundles and maps are relative to it, also if `node_modules` is a symbolic link.
  */
 const build = () => {
   const { outputFiles, metafile } = buildSync({
@@ -88,10 +84,7 @@ const build = () => {
 
 type Build = ReturnType<typeof build>;
 
-/**
- * Returns the build that another process wrote to the directory, or builds and writes it. The name of its file depends
- * on the project directory, because a test run can also build another release.
- */
+/** The file has the project directory in its name, because a test run can also build another release. */
 const sharedBuild = (directory: string): Build => {
   const file = join(directory, `build-${hashOf(ROOT)}.json`);
   if (existsSync(file)) {
@@ -107,21 +100,14 @@ const sharedBuild = (directory: string): Build => {
 
 let cachedBuild: Build | undefined;
 
-/**
- * Builds once per process, because sources do not change while it runs. A test run has many processes; it names a directory
- * through which they share one build.
- */
+/** Builds once per process, or once per test run, whose processes share a build through a directory. */
 const buildOnce = (): Build => {
   const { SHARED_BUILDS } = process.env;
   cachedBuild ??= SHARED_BUILDS === undefined ? build() : sharedBuild(SHARED_BUILDS);
   return cachedBuild;
 };
 
-/**
- * Bundles all functions into `<directory>/bundles/<name>/index.js`.
- *
- * @returns a function that returns a bundle
- */
+/** Bundles all functions into `<directory>/bundles/<name>/index.js`. */
 export const bundleFunctions = (directory: string): ((name: FunctionName) => Bundle) => {
   const { bundles } = buildOnce();
   for (const { name, code } of bundles) {

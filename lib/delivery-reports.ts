@@ -28,13 +28,9 @@ const BATCHING_WINDOW_SECONDS = 1;
 /** The stream keeps records for 24 hours, so operators have 12 to repeat those that were given up. */
 const MAX_RECORD_AGE = Duration.hours(12);
 
-/** The concurrent batches of reports. */
 const REPORT_CONCURRENCY = 10;
 
-/**
- * Creates the topic of delivery outcomes (docs/producers.md#delivery-outcomes), which the account of the stack and those of
- * producers may subscribe to.
- */
+/** The account of the stack and those of producers may subscribe to it (docs/producers.md#delivery-outcomes). */
 const createOutcomesTopic = (scope: Construct, { producerAccounts }: Settings): Topic => {
   const topic = new Topic(scope, 'Outcomes', {
     masterKey: Alias.fromAliasName(scope, 'OutcomesKey', 'alias/aws/sns'),

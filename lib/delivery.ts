@@ -26,13 +26,9 @@ export type SendingResources = { email: Email; managedTopic: ManagedTopic; netwo
 /** The memory of a sender. It mostly waits, which costs in proportion to its memory: docs/benchmarks.md#memory. */
 const SENDER_MEMORY_MB = 256;
 
-/** The queues and the sender function of a notification type. */
 export type Sender = { type: NotificationTypeId; queue: SenderQueue; lambda: LambdaFunction };
 
-/**
- * The delivery pipeline: the queue of alarm events, the dispatch function, and queues and a sender for each
- * notification type.
- */
+/** The queue of alarm events, the dispatch function, and queues and a sender for each notification type. */
 export class Delivery extends Construct {
   readonly alarmEvents: WorkQueueWithDeadLetters;
   readonly dispatch: LambdaFunction;
@@ -105,7 +101,6 @@ export class Delivery extends Construct {
     return this.allowSend(notificationTypeIds.filter((to) => to !== type || isOrdered));
   }
 
-  /** Creates the dispatch function, which consumes the queue of alarm events. */
   #createDispatch(defaults: FunctionDefaults, { notifications, deliveries }: Storage): LambdaFunction {
     const { developmentStage, dispatchConcurrency, reserveConcurrency } = defaults.settings;
     const statements = [

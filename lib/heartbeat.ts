@@ -8,7 +8,7 @@ import { HEARTBEAT_TENANT } from '../shared/contracts/alarm-event.ts';
 import { heartbeatEvent } from '../shared/domain/heartbeat.ts';
 import { allow } from './resource-access.ts';
 
-/** Creates the role of a schedule, which must depend on it: its policy is a resource of its own. */
+/** The schedule must depend on the role: its policy is a resource of its own. */
 export const createScheduleRole = (scope: Construct): Role => {
   const stack = Stack.of(scope);
   const group = stack.formatArn({ service: 'scheduler', resource: 'schedule-group', resourceName: 'default' });

@@ -82,11 +82,6 @@ export class Network extends Construct {
     });
   }
 
-  /**
-   * Attaches a function to the VPC.
-   *
-   * @throws Error if the function is imported
-   */
   attachToVpc(lambda: LambdaFunction): void {
     const { defaultChild } = lambda.node;
     if (!(defaultChild instanceof CfnFunction)) throw new Error('An imported function cannot be attached to the VPC.');
@@ -98,10 +93,7 @@ export class Network extends Construct {
     lambda.node.addDependency(this);
   }
 
-  /**
-   * Returns the statements for the role of a function in the VPC. They allow Lambda to manage network interfaces, and
-   * deny it to the function's code.
-   */
+  /** They allow Lambda to manage network interfaces, and deny it to the function's code. */
   vpcStatements(): PolicyStatement[] {
     const anyFunction = Stack.of(this).formatArn({
       service: 'lambda',

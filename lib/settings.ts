@@ -64,11 +64,10 @@ const commaSeparated = z.string().transform((given) =>
     .filter(Boolean),
 );
 
-/** A list, written `item,...`. `items` completes "must be a comma-separated list of". */
+/** `items` completes "must be a comma-separated list of". */
 const list = (items: string, schema: z.ZodType<string[], string[]>) =>
   setting(`must be a comma-separated list of ${items}`, commaSeparated.pipe(schema));
 
-/** A list for a function. */
 const listForFunction = (items: string, item: z.ZodType<string, string>) =>
   list(
     `at most ${MAX_LIST_LENGTH} characters with ${items}`,
@@ -129,7 +128,6 @@ const pairs = <Output>(rule: string, schema: z.ZodType<Output, Record<string, st
       .pipe(schema),
   );
 
-/** Whole numbers by notification type. */
 const perType = (min: number, max: number) =>
   pairs(
     `webhook=${max}, with whole numbers from ${min} to ${max} for the types ${notificationTypeIds.join(', ')}`,
@@ -265,7 +263,6 @@ const settingsShape = z.strictObject({
   developmentStage: flag().default(false),
 });
 
-/** The parsed settings of a deployment. */
 export type Settings = z.output<typeof settingsShape>;
 
 /** Returns a sentence for each violated rule that involves several settings, or the region of the stack. */
@@ -308,11 +305,10 @@ const violationsOf = (s: Settings, region: string | undefined): string[] => {
   return rules.flatMap(([isViolated, sentence]) => (isViolated ? `${sentence}.` : []));
 };
 
-/** Whether a text is an ARN with another region. Without a region, the credentials select it at deployment. */
+/** Without a region, the credentials select it at deployment. */
 const isElsewhere = (arn: string | undefined, region: string | undefined): boolean =>
   region !== undefined && !!arn?.startsWith('arn:') && arn.split(':')[3] !== region;
 
-/** The names of all settings. */
 export const settingNames = Object.keys(settingsShape.shape);
 
 /** Context keys of `cdk acknowledge` and `cdk cli-telemetry`. */
@@ -324,7 +320,6 @@ const CLI_KEYS = ['acknowledged-issue-numbers', 'cli-telemetry'];
  */
 export const isSetting = (key: string): boolean => !/[:/]/.test(key) && !CLI_KEYS.includes(key);
 
-/** Returns the error of an unknown setting, with a similar name if there is one. */
 const unknownSetting = (name: string): string => {
   const nearest = nearestName(name, [...settingNames, 'stackName']);
   const hint = nearest ? `did you mean ${nearest}?` : `the settings are stackName, ${settingNames.join(', ')}.`;
@@ -347,7 +342,6 @@ export const parseSettings = (settings: Readonly<Record<string, unknown>>, regio
   throw new Error(sentences.map((sentence) => `Invalid setting: ${sentence}`).join('\n'));
 };
 
-/** Replaces the user and password in a URL. */
 export const withoutCredentials = (url: string): string => url.replace(/^(https?:\/\/)[^/]*@/i, '$1***@');
 
 const shownSetting = (name: string, value: unknown): unknown => {
@@ -364,7 +358,6 @@ export const changedSettings = (settings: Settings): Record<string, unknown> => 
   return Object.fromEntries(changed.map(([name, value]) => [name, shownSetting(name, value)]));
 };
 
-/** Returns the limits of a deployment as JSON. */
 export const tenantLimitsJson = (settings: Settings): string =>
   JSON.stringify(Object.fromEntries(limitNames.map((name) => [name, settings[name]])));
 
@@ -374,14 +367,12 @@ const TEST_CONCURRENCY = 10;
 /** What Lambda leaves to the functions of an account that reserve nothing (AWS limit). */
 export const MIN_UNRESERVED_CONCURRENCY = 100;
 
-/** The settings of concurrent batches. */
 type ConcurrencySettings = {
   senderConcurrency: number;
   senderConcurrencyByType: Partial<Record<NotificationTypeId, number | undefined>>;
   dispatchConcurrency: number;
 };
 
-/** Returns the maximum number of concurrent batches of first attempts of a type. */
 export const senderConcurrency = (
   { senderConcurrency: byDefault, senderConcurrencyByType }: ConcurrencySettings,
   type: NotificationTypeId,

@@ -3,7 +3,6 @@ import { join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 
-/** The directory of the stage files, one for each stage. */
 export const STAGES_DIRECTORY = resolve(import.meta.dirname, '../bin/stages');
 
 /** The account of the example files. It is not a valid AWS account, so nothing can be deployed to it by accident. */
@@ -28,7 +27,6 @@ export const targetSchema = z.object(
   'must be a JSON object of settings',
 );
 
-/** The stack, account and region of a stage. */
 export type Target = z.infer<typeof targetSchema>;
 
 const stageFile = targetSchema.catchall(z.json());
@@ -82,7 +80,6 @@ export const stageOfStack = (
         isDeepStrictEqual(target, { stackName, account: account ?? target.account, region: region ?? target.region }),
     );
 
-/** Returns the problems of invalid input in one sentence each. */
 export const describeIssues = ({ issues }: z.ZodError): string =>
   issues.map(({ path, message }) => [...path, message].join(': ')).join('. ');
 

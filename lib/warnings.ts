@@ -5,11 +5,7 @@ import { PLACEHOLDER_SENDER, type Settings } from './settings.ts';
 /** The memory that a function can have in a new AWS account, in MB. */
 const NEW_ACCOUNT_MEMORY_MB = 3_008;
 
-/**
- * Adds the warnings about settings that prevent delivery or the deployment, hide failures, permit abuse, or leave data
- * outside of the stack.
- * Call it after all event sources have been added.
- */
+/** Adds warnings about settings. Call it after all event sources have been added. */
 export const addWarnings = (stack: Stack, settings: Settings): void => {
   const { lambdaConcurrencyQuota, memoryMb = 0, memoryMbByType, smsCountries, smsPerTenantPerDay } = settings;
   const maxConcurrency = maxConcurrencyOf(stack);

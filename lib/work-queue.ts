@@ -11,16 +11,11 @@ import { VISIBILITY_TIMEOUT_MS } from '../shared/domain/timeouts.ts';
 import { allow } from './resource-access.ts';
 import { retryConcurrency } from './settings.ts';
 
-/** Properties of every queue: encrypted, and plain HTTP denied. */
 const encryptedQueue: QueueProps = { encryption: QueueEncryption.SQS_MANAGED, enforceSSL: true };
 
-/**
- * Properties of queues that no function consumes. The retention is longer than that of work queues, because a message
- * keeps its original send time when SQS moves it.
- */
+/** Longer than that of work queues, because a message keeps its send time when SQS moves it. */
 export const deadLetterQueue: QueueProps = { ...encryptedQueue, retentionPeriod: Duration.days(14) };
 
-/** Messages per invocation. */
 const BATCH_SIZE = 10;
 
 /** Detects crashes only: the delivery record counts the attempts (docs/decisions/deliveries.md#crashed-queue). */
@@ -32,7 +27,6 @@ export class WorkQueue extends Construct {
   readonly #crashedQueue: IQueue;
   readonly #batchingWindowSeconds: number;
 
-  /** @param batchingWindowSeconds that of the event source mapping of the queue */
   constructor(scope: Construct, id: string, crashedQueue: IQueue, batchingWindowSeconds = 0) {
     super(scope, id);
     this.#crashedQueue = crashedQueue;
@@ -40,9 +34,6 @@ export class WorkQueue extends Construct {
     this.queue = this.createQueue('Queue', batchingWindowSeconds);
   }
 
-  /**
-   * Creates a queue that redrives to the crashed queue. `batchingWindowSeconds` is that of its event source mapping.
-   */
   protected createQueue(id: string, batchingWindowSeconds = 0): Queue {
     return new Queue(this, id, {
       ...encryptedQueue,
@@ -53,9 +44,8 @@ export class WorkQueue extends Construct {
   }
 
   /**
-   * Adds the consumer of the queue. `maxConcurrency` is the number of concurrent batches; unlike reserved concurrency,
-   * reaching it does not increase receive counts. If it is undefined, Lambda decides, and polls an idle queue less
-   * (docs/decisions/stack.md#development-stages).
+   * `maxConcurrency` is the number of concurrent batches: reaching it does not increase receive counts. If it is undefined,
+   * Lambda decides, and polls an idle queue less (docs/decisions/stack.md#development-stages).
    */
   addConsumer(consumer: LambdaFunction, maxConcurrency: number | undefined): void {
     const seconds = this.#batchingWindowSeconds;
@@ -65,7 +55,6 @@ export class WorkQueue extends Construct {
     });
   }
 
-  /** Creates an event source mapping, and grants the consumer the permissions for it. */
   protected addEventSourceMapping(
     id: string,
     { queueArn }: Queue,

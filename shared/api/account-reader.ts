@@ -23,7 +23,6 @@ type Dependencies = {
   tokens: Pick<TokenRepository, 'list'>;
   stops: Pick<EmailStops, 'findAll'>;
   notifications: Pick<NotificationRepository, 'targets'>;
-  /** Returns the number of stored notifications of a tenant. */
   countNotifications: (tenant: string) => Promise<number>;
 };
 
@@ -98,14 +97,13 @@ export const createAccountReader = (
     );
   };
 
-  /** Returns the stop of each address, or no stops if they cannot be read: the rest of the account is shown. */
+  /** Without stops if they cannot be read: the rest of the account is shown. */
   const readStops = (tenant: string, addresses: readonly string[]) =>
     stops.findAll(tenant, addresses).catch((error: unknown) => {
       logger.warn('stops of emails not read', errorTrace(error));
       return () => undefined;
     });
 
-  /** Returns the contacts and fallback notifications whose mailboxes are stopped, and those that are muted or deleted. */
   const findUnreachable = async (
     tenant: string,
     { contacts, fallbackNotifications }: AccountDescription,
@@ -177,7 +175,7 @@ export const assertExistingFallbacks = async (
 export const unexpiredTokens = (tokens: readonly TokenEntry[], nowMs: number): TokenEntry[] =>
   tokens.filter(({ expires_at_ms }) => expires_at_ms > nowMs);
 
-/** Returns a token as tenants see it (docs/api.md#tokens), without the token itself. Times are in ms since the epoch. */
+/** Returns a token as tenants see it (docs/api.md#tokens). */
 export const tokenRecord = ({ id, label, role, issuer, created_at_ms, expires_at_ms }: TokenEntry): TokenRecord => ({
   id,
   label,

@@ -20,10 +20,7 @@ type HistoryPage = { records: DeliveryRecord[]; before: string | undefined };
 
 /**
  * Creates the function that returns a page of a notification's deliveries, newest first. The marker of a page is that of
- * the last record before it, so a record that is added or expires between two requests shifts no page
- * (docs/decisions/api.md#delivery-history).
- *
- * `withResponses` adds the responses of the destination to the attempts.
+ * the last record before it (docs/decisions/api.md#delivery-history). `withResponses` adds those of the destination.
  *
  * @throws ServiceError 400 if the marker is malformed; 404 if the tenant has neither the notification nor a record of it
  */
@@ -75,10 +72,8 @@ export const createDeliveryHistory =
 const MAX_NOTIFICATIONS = 25;
 
 /**
- * The maximum number of read units of a request, beside one for each notification: 1 MB, as much as one query reads (AWS
- * limit). DynamoDB bills whole items, so the query of notifications can cost 128 units, twice as many if it were strongly
- * consistent, which would leave none for records. Order and pages depend on IDs, so an earlier version of the table lacks
- * or has only the deliveries of a notification that was just created or deleted.
+ * The maximum number of read units of a request, beside one for each notification: 1 MB, as much as one query reads. The
+ * query of notifications can cost 128; twice as many if it were strongly consistent, which would leave none for records.
  */
 const MAX_READ_UNITS = 256;
 
@@ -94,7 +89,6 @@ const FIRST = 'nt';
 /** `$` sorts before all characters of IDs, which have one length: this sorts after the ID and before the next one. */
 const afterId = (id: string): string => `${id}$`;
 
-/** What a search reads. */
 export type SearchDependencies = {
   notifications: Pick<NotificationRepository, 'listTargets'>;
   deliveries: Pick<DeliveryReader, 'listPage' | 'readAll'>;
@@ -138,7 +132,6 @@ export const createDeliverySearch = (
   const listTargets = (tenant: string, from: string): Promise<TargetPage> =>
     notifications.listTargets(tenant, { from, limit: MAX_NOTIFICATIONS, isConsistent: false });
 
-  /** Returns the function that shows a record. */
   const createListing = ({ withResponses }: Search, targets: readonly DeliveryTarget[]) => {
     const byId = new Map(targets.map((target) => [target.id, target]));
     return (record: DeliveryRecord): FoundDelivery => {
@@ -148,7 +141,6 @@ export const createDeliverySearch = (
     };
   };
 
-  /** Returns a page of the deliveries that match a filter. */
   const findMatching = async (search: Search, filter: DeliveryFilter, marker: string | null) => {
     const { tenant, limit, timeLeft } = search;
     const start = marker === null ? undefined : parseMarker(marker);
@@ -249,7 +241,7 @@ export const createDeliverySearch = (
 /** The maximum number of notifications on a page: the last success of each is a query. */
 const MAX_FAILING_NOTIFICATIONS = 100;
 
-/** Returns failures as tenants see them (docs/api.md#failures). Times are ms since the epoch. */
+/** Returns failures as tenants see them (docs/api.md#failures). */
 export const failureFields = (failures: Omit<NotificationFailures, 'notificationId'>) => ({
   failed: failures.failedCount,
   first_failed_at: failures.firstFailedAtMs,

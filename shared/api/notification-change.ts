@@ -40,13 +40,12 @@ export type NotificationChange = {
 };
 
 /**
- * Creates the change of a notification with optimistic concurrency: it reads the notification and writes what `change`
- * returns with its audit entry if the version has not changed. Concurrent changes are applied one after the other
- * (docs/decisions/api.md#partial-updates).
+ * Creates the change of a notification with optimistic concurrency: it writes what `change` returns, with its audit entry,
+ * unless another request changed the notification meanwhile (docs/decisions/api.md#partial-updates).
  *
  * @throws ServiceError 403, 404, 503 if every attempt conflicts with another change, and what `change` throws
  */
-export const createNotificationChange =
+const createNotificationChange =
   (notifications: Pick<NotificationRepository, 'get' | 'replace'>, action: AuditedEndpoint) =>
   /** @param change returns undefined if it changes nothing, which writes nothing */
   async (
@@ -127,10 +126,9 @@ export const createSigningSecretChanges = (
     ),
 });
 
-/** What a response to a change contains, as the request prefers it (RFC 7240, section 4.2). */
-export type ReturnPreference = 'minimal' | 'representation' | undefined;
+type ReturnPreference = 'minimal' | 'representation' | undefined;
 
-/** Returns what a request prefers. Anything else is ignored. */
+/** Returns what the response to a change contains (RFC 7240, section 4.2). */
 export const returnPreference = ({ preferences }: ParsedRequest): ReturnPreference => {
   const value = preferences.get('return');
   return value === 'minimal' || value === 'representation' ? value : undefined;

@@ -12,7 +12,6 @@ import { badRequest } from '../domain/errors.ts';
 /** A request of the HTTP API (payload format 2.0). */
 export type ApiRequest = APIGatewayProxyEventV2;
 
-/** A request to parse. */
 export type ParsedRequest = ApiRequest & {
   /** Whether unknown names and malformed markers are errors, instead of being ignored. */
   readonly isStrict: boolean;
@@ -72,7 +71,7 @@ export const valid = <Value>(
   throw badRequest([...(result.error ? [describeIssues(result.error)] : []), ...otherErrors].join('; '));
 };
 
-/** How a body is parsed, its other errors, the names of the attributes that it may have, and that null cannot remove. */
+/** `attributes` are those that a body may have, `readOnly` those that null cannot remove. */
 export type BodyContract<Value> = {
   parse: (body: unknown) => z.core.util.SafeParseResult<Value>;
   attributes: readonly string[];
@@ -115,11 +114,7 @@ export const pathId = ({ pathParameters }: ApiRequest): string => pathParameters
 /** Returns the parsed query string. API Gateway's own parsing joins repeated keys with commas. */
 export const query = (request: ApiRequest): URLSearchParams => new URLSearchParams(request.rawQueryString);
 
-/**
- * Returns the URL of the request without its query. It is built from the API Gateway request context, never from
- * headers that a client can set: links are correct behind an API mapping, and a client cannot redirect them
- * (docs/decisions/api.md#links).
- */
+/** Returns the URL of the request without its query, from what no client can set (docs/decisions/api.md#links). */
 export const requestUrl = (request: ApiRequest, scheme: 'http' | 'https'): string =>
   `${scheme}://${request.requestContext.domainName}${encodeURI(request.rawPath)}`;
 

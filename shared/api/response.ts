@@ -20,13 +20,10 @@ const jsonResponse = (statusCode: 200 | 201 | 202, body: unknown): ApiResponse =
   body: JSON.stringify(body),
 });
 
-/** Returns 200 with a JSON body. */
 export const ok = (body: unknown): ApiResponse => jsonResponse(200, body);
 
-/** Returns 201 with a JSON body. */
 export const created = (body: unknown): ApiResponse => jsonResponse(201, body);
 
-/** Returns 202 with a JSON body: the request takes effect later. */
 export const accepted = (body: unknown): ApiResponse => jsonResponse(202, body);
 
 /** Returns a response with the URL of a notification and no body: 201 for a new one, 204 for an updated one. */
@@ -35,7 +32,6 @@ export const locationResponse = (statusCode: 201 | 204, location: string): ApiRe
   headers: { location },
 });
 
-/** 204 without headers or body. */
 export const noContent: ApiResponse = { statusCode: 204 };
 
 /** Adds a preference of the request that was applied (RFC 7240, section 3), such as `handling=strict`. */

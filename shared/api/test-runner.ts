@@ -34,7 +34,6 @@ export const parseTestState = (query: URLSearchParams): AlarmState | undefined =
   throw badRequest(`state: must be one of ${alarmStates.join(', ')}`);
 };
 
-/** What a test message is sent to, and its state. */
 export type TestDestination = Omit<DeliveryTarget, 'id'> & Pick<TestRequest, 'state'>;
 
 /**
@@ -61,7 +60,7 @@ export const createTestRunner = (
     return started.lease;
   };
 
-  /** A lease that cannot be given back expires. */
+  // A lease that cannot be given back expires.
   const end = (lease: TestLease): Promise<void> =>
     counter
       .end(lease)
