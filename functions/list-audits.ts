@@ -1,7 +1,6 @@
 import { createAuditReader } from '../shared/adapters/audits/audit-log.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { parseAuditRange, query } from '../shared/api/request.ts';
-import { pageRequest, takePage } from '../shared/api/response.ts';
+import { pageRequest, parseAuditRange, query, takePage } from '../shared/api/request.ts';
 import { auditRecord, isAuditId } from '../shared/domain/audit.ts';
 
 const { environment, client, endpoint } = apiFunction('list-audits');

@@ -2,8 +2,7 @@ import { createDeliveryReader } from '../shared/adapters/deliveries/delivery-rea
 import { createNotificationReader } from '../shared/adapters/notifications/notification-reader.ts';
 import { createDeliveryHistory } from '../shared/api/delivery-lists.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { parseDeliverySelection, pathId, query } from '../shared/api/request.ts';
-import { pageRequest } from '../shared/api/response.ts';
+import { pageRequest, parseDeliverySelection, pathId, query } from '../shared/api/request.ts';
 import { isPermitted } from '../shared/domain/token.ts';
 
 const { environment, client, endpoint } = apiFunction('list-deliveries');

@@ -2,7 +2,7 @@ import { createFailureReader } from '../shared/adapters/deliveries/notification-
 import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
 import { createFailureList } from '../shared/api/delivery-lists.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { pageRequest } from '../shared/api/response.ts';
+import { pageRequest } from '../shared/api/request.ts';
 import { isNotificationId } from '../shared/domain/notification-id.ts';
 
 const { environment, client, endpoint } = apiFunction('list-failures');

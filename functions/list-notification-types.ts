@@ -1,5 +1,5 @@
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { pageRequest, takePage } from '../shared/api/response.ts';
+import { pageRequest, takePage } from '../shared/api/request.ts';
 import { notificationTypeRecord } from '../shared/contracts/notification-fields.ts';
 import { isNotificationTypeId, notificationTypeIds } from '../shared/contracts/notification-types.ts';
 

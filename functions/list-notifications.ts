@@ -1,7 +1,6 @@
 import { createNotificationReader } from '../shared/adapters/notifications/notification-reader.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { query } from '../shared/api/request.ts';
-import { pageRequest, takePage } from '../shared/api/response.ts';
+import { pageRequest, query, takePage } from '../shared/api/request.ts';
 import { isNotificationId } from '../shared/domain/notification-id.ts';
 
 const { environment, client, endpoint } = apiFunction('list-notifications');

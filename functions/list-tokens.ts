@@ -1,7 +1,7 @@
 import { createTokenRepository } from '../shared/adapters/tokens/token-repository.ts';
 import { tokenPage } from '../shared/api/account-reader.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { pageRequest } from '../shared/api/response.ts';
+import { pageRequest } from '../shared/api/request.ts';
 import { isTokenId } from '../shared/domain/token.ts';
 
 const { environment, client, endpoint } = apiFunction('list-tokens');

@@ -3,8 +3,7 @@ import { createDestinationListReader } from '../shared/adapters/deliveries/desti
 import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
 import { createDeliverySearch } from '../shared/api/delivery-lists.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
-import { parseDeliverySelection, query } from '../shared/api/request.ts';
-import { pageRequest } from '../shared/api/response.ts';
+import { pageRequest, parseDeliverySelection, query } from '../shared/api/request.ts';
 import { isPermitted } from '../shared/domain/token.ts';
 
 const { environment, client, endpoint } = apiFunction('search-deliveries');

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
-import { collection } from '../../shared/api/response.ts';
+import { collection } from '../../shared/api/request.ts';
 import { MAX_AUDIT_TEXT_LENGTH } from '../../shared/contracts/audit.ts';
 import { DEFAULT_PAGE_LIMIT } from '../../shared/contracts/collection.ts';
 import type { EndpointName } from '../../shared/contracts/endpoints.ts';

@@ -15,7 +15,7 @@ import { dayEndMs } from '../domain/day.ts';
 import { unknownFallbacks } from '../domain/errors.ts';
 import { type Caller, isPermitted } from '../domain/token.ts';
 import { mutedUntil } from '../domain/withheld.ts';
-import { takePage } from './response.ts';
+import { takePage } from './request.ts';
 
 type Dependencies = {
   accounts: Pick<AccountAdministration, 'describe' | 'describeWithCredentials'>;

@@ -13,7 +13,7 @@ import { malformedMarker, notFound } from '../domain/errors.ts';
 import type { DeliveryTarget, NotificationKey } from '../domain/notification.ts';
 import { isNotificationId } from '../domain/notification-id.ts';
 import type { DeliverySelection } from './request.ts';
-import { takeFitting, takePage } from './response.ts';
+import { takeFitting, takePage } from './request.ts';
 
 /** Records of a page, and the sort key that the next page must be below, if any. */
 type HistoryPage = { records: DeliveryRecord[]; before: string | undefined };

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { collection, ok, parsePage, takePage } from '../../shared/api/response.ts';
+import { collection, parsePage, takePage } from '../../shared/api/request.ts';
+import { ok } from '../../shared/api/response.ts';
 import { LAMBDA_LIMIT_BYTES, lambdaBytes } from '../support/lambda-response.ts';
 
 const records = (texts: string[]) => texts.map((text, index) => ({ id: `nt${index}`, text }));

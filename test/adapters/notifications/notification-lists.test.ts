@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
-import { takePage } from '../../../shared/api/response.ts';
+import { takePage } from '../../../shared/api/request.ts';
 import type { NotificationAttributes } from '../../../shared/contracts/notification.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { audit } from '../../support/audit.ts';
