@@ -5,7 +5,7 @@ import { jsonBody, validBody } from '../shared/api/request.ts';
 import { created } from '../shared/api/response.ts';
 import type { CreatedToken } from '../shared/contracts/responses/tokens-and-audits.ts';
 import { newTokenBody } from '../shared/contracts/token.ts';
-import { DAY_SECONDS } from '../shared/domain/day.ts';
+import { DAY_SECONDS } from '../shared/domain/time.ts';
 
 const { environment, client, endpoint } = apiFunction('create-token', { cachesTokens: false });
 const audits = createAuditLog(client, environment);

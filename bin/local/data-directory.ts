@@ -12,7 +12,7 @@ import { createAuditLog } from '../../shared/adapters/audits/audit-log.ts';
 import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
 import { DEFAULT_TOKEN_DAYS, OPERATOR, type Role } from '../../shared/contracts/token.ts';
-import { DAY_SECONDS } from '../../shared/domain/day.ts';
+import { DAY_SECONDS } from '../../shared/domain/time.ts';
 
 /** Tokens for each role of tenant `acme`, and an admin token of tenant `globex`. */
 export const tokensSchema = z.strictObject({

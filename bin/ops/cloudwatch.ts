@@ -2,7 +2,6 @@ import type { MetricDataQuery } from '@aws-sdk/client-cloudwatch';
 import * as z from 'zod';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { messageOutcomes } from '../../shared/contracts/outcomes.ts';
-import { DAY_SECONDS } from '../../shared/domain/day.ts';
 import {
   DELIVERY_LATENCY,
   type DeliveryTotal,
@@ -11,6 +10,7 @@ import {
   METRICS_NAMESPACE,
 } from '../../shared/domain/delivery-metrics.ts';
 import { inBatches } from '../../shared/domain/in-batches.ts';
+import { DAY_SECONDS } from '../../shared/domain/time.ts';
 import {
   DEFAULT_STACK,
   type OtherQueueName,

@@ -90,7 +90,7 @@ const readIds = (body: string, messageId: string): Ids => {
   const email = emailEvent.safeParse(value).data;
   const key = email && deliveryKeyFromTags(email.mail.tags);
   if (key) {
-    const { tenant: tenant_id, notificationId: notification_id } = parseDeliveryPartition(key.pk);
+    const { tenant: tenant_id, id: notification_id } = parseDeliveryPartition(key.pk);
     return { tenant_id, notification_id };
   }
   return { event_id: event?.event_id };

@@ -98,7 +98,7 @@ const retryWaiting = async (
   const nowMs = Date.now();
   const isRetryable = (found: DeliveryRecord) => isWaiting(found, nowMs) && !wasRetryRequested(found, nowMs);
   for (const pk of new Set(records.filter(isRetryable).map((found) => found.pk))) {
-    const { tenant, notificationId } = parseDeliveryPartition(pk);
+    const { tenant, id: notificationId } = parseDeliveryPartition(pk);
     await recordChange({ action: 'redeliver', target_id: notificationId }, tenant);
   }
   const limitWrites = pLimit(CONCURRENT_WRITES);
@@ -147,7 +147,7 @@ export const STATUS_COLORS: Record<DeliveryStatus, Color> = {
 export const recordKey = ({ pk, sk }: DeliveryKey): string => `${pk} ${sk}`;
 
 const notificationKey = ({ pk }: Pick<DeliveryKey, 'pk'>): NotificationKey => {
-  const { tenant, notificationId: id } = parseDeliveryPartition(pk);
+  const { tenant, id } = parseDeliveryPartition(pk);
   return { tenant, id };
 };
 
@@ -194,7 +194,7 @@ export const newestRecords = async (
 ): Promise<DeliveryRecord[]> => {
   const newest: DeliveryRecord[] = [];
   for (const group of inBatches(ids, CONCURRENT_QUERIES)) {
-    const queries = group.map((id) => session.deliveries.listNewest({ tenant, notificationId: id }, limit, filter));
+    const queries = group.map((id) => session.deliveries.listNewest({ tenant, id }, limit, filter));
     addNewest(newest, (await Promise.all(queries)).flat(), limit);
   }
   return newest;

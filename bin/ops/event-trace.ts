@@ -3,10 +3,11 @@ import {
   createDestinationListReader,
   MissingDestinationsError,
 } from '../../shared/adapters/deliveries/destination-list.ts';
-import { DAY_MS, dayEndMs, HOUR_MS, startOf } from '../../shared/domain/day.ts';
-import { deliveryKey, eventIdTimeMs, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
+import { deliveryKey, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
+import { eventIdTimeMs } from '../../shared/domain/event-time.ts';
 import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
+import { DAY_MS, dayEndMs, HOUR_MS, startOf } from '../../shared/domain/time.ts';
 import {
   escalationLimitNoticeId,
   eventOfRecord,
@@ -142,11 +143,11 @@ const noticesOf = async (
   const toMs = Math.max(...failing.map(({ updated_at_ms }) => updated_at_ms));
   const days = periods(DAY_MS, fromMs, toMs);
   const ofEvent = periods(HOUR_MS, fromMs, toMs).map((hourMs) => unreachedNoticeId(event, hourMs));
-  const contacts = { tenant, notificationId: DEFAULT_NOTIFICATION_ID };
+  const contacts = { tenant, id: DEFAULT_NOTIFICATION_ID };
   const aboutNotifications = await Promise.all(
     failing.map(({ pk }) =>
       session.deliveries.listNewest(contacts, MAX_NOTICES, {
-        entityId: parseDeliveryPartition(pk).notificationId,
+        entityId: parseDeliveryPartition(pk).id,
         fromMs: startOf(DAY_MS, fromMs),
         toMs: dayEndMs(toMs),
       }),

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { createEmailStops, storedStop } from '../../shared/adapters/accounts/email-stops.ts';
-import { SHORT_HASH_LENGTH, shortMailboxHash } from '../../shared/domain/email-stop.ts';
+import { mailboxHash } from '../../shared/domain/email-stop.ts';
 import { addWhy, examples, parseTenant } from './arguments.ts';
 import { OperationError } from './errors.ts';
 import { formatTable, toSecond } from './print.ts';
@@ -37,7 +37,7 @@ const list = async (tenant: string, _: object, command: Command): Promise<void> 
     for (const { kind, item } of items) {
       const stop = kind === 'email_stops' ? storedStop(item, Date.now()) : undefined;
       const [, hash = ''] = String(item.pk).split('#');
-      if (stop) found.push({ recipient: hash.slice(0, SHORT_HASH_LENGTH), reason: stop.reason, since: stop.sinceMs });
+      if (stop) found.push({ recipient: hash, reason: stop.reason, since: stop.sinceMs });
     }
   if (found.length === 0) await assertKnown(session, tenant);
   const rows = found.toSorted((one, other) => one.since - other.since);
@@ -54,7 +54,7 @@ const undo = async (tenant: string, address: string, _: object, command: Command
   await assertKnown(session, tenant);
   const { documents, deployment, audit, print } = session;
   const recipient = { tenant, address };
-  const hash = shortMailboxHash(recipient);
+  const hash = mailboxHash(tenant, address);
   const isRemoved = await createEmailStops(documents, deployment.outputs.AccountsTable).resumeByOperator(
     recipient,
     await audit(tenant),

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../shared/domain/day.ts';
+import { DAY_MS } from '../../shared/domain/time.ts';
 import { isOver, type WithheldPeriod } from '../../shared/domain/withheld.ts';
 import { UsageError } from './errors.ts';
 import { isoTime } from './print.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { HOUR_MS } from '../../shared/domain/day.ts';
+import { HOUR_MS } from '../../shared/domain/time.ts';
 import { examples } from './arguments.ts';
 import { type Alarm, alarmsOf, type OutcomeCount, oldestMessageAges, outcomesSince } from './cloudwatch.ts';
 import { CRASHED, type OtherQueueName, otherQueueNames, type QueueName, queueNames } from './deployment.ts';

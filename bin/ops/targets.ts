@@ -79,7 +79,7 @@ export const recordsOfEvents = async (
   return keys.map((ofEvent) =>
     ofEvent.flatMap((key): EventRecord[] => {
       const record = records.get(textOf(key));
-      return record ? [{ ...record, notification: parseDeliveryPartition(record.pk).notificationId }] : [];
+      return record ? [{ ...record, notification: parseDeliveryPartition(record.pk).id }] : [];
     }),
   );
 };

@@ -4,8 +4,8 @@ import { EMAIL_STOP_PREFIX, storedStop } from '../../shared/adapters/accounts/em
 import type { Item } from '../../shared/adapters/dynamodb/items.ts';
 import { HEARTBEAT_TENANT } from '../../shared/contracts/alarm-event.ts';
 import { type DeliveryStatus, deliveryStatuses } from '../../shared/contracts/outcomes.ts';
-import { DAY_MS, utcDay } from '../../shared/domain/day.ts';
 import { parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
+import { DAY_MS, utcDay } from '../../shared/domain/time.ts';
 import { isOver, type WithheldPeriod } from '../../shared/domain/withheld.ts';
 import { examples } from './arguments.ts';
 import { type Column, formatTable, sanitize } from './print.ts';

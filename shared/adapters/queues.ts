@@ -8,7 +8,7 @@ import type { SQSRecord } from 'aws-lambda';
 import pLimit from 'p-limit';
 import type { Correlation, MessageBody } from '../contracts/messages.ts';
 import type { DeadLetterCause, FailureReason } from '../contracts/outcomes.ts';
-import type { Clock } from '../domain/clock.ts';
+import type { Clock } from '../domain/time.ts';
 import { awsConfig } from './aws-client.ts';
 import { errorTrace, logger } from './logger.ts';
 

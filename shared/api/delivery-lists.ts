@@ -5,13 +5,13 @@ import type { NotificationRepository } from '../adapters/notifications/notificat
 import { omitUnreadable, type TargetPage } from '../adapters/notifications/notification-targets.ts';
 import type { Page, Slice } from '../contracts/collection.ts';
 import type { FoundDelivery, ListedDelivery, ListedFailures } from '../contracts/responses/deliveries.ts';
-import type { Clock } from '../domain/clock.ts';
 import { isExpired, listedDelivery } from '../domain/delivery-history.ts';
 import { deliveryKey, historyMarker, parseDeliveryPartition, sortKeyOfMarker } from '../domain/delivery-key.ts';
 import type { DeliveryRecord } from '../domain/delivery-record.ts';
 import { malformedMarker, notFound } from '../domain/errors.ts';
 import type { DeliveryTarget, NotificationKey } from '../domain/notification.ts';
 import { isNotificationId } from '../domain/notification-id.ts';
+import type { Clock } from '../domain/time.ts';
 import type { DeliverySelection } from './request.ts';
 import { takeFitting, takePage } from './request.ts';
 
@@ -37,7 +37,6 @@ export const createDeliveryHistory =
     withResponses: boolean,
   ): Promise<Slice<ListedDelivery>> => {
     if (!isNotificationId(key.id)) throw notFound('The notification');
-    const notification = { tenant: key.tenant, notificationId: key.id };
     const before = marker === null ? undefined : sortKeyOfMarker(marker);
     if (marker !== null && before === undefined) throw malformedMarker();
 
@@ -47,14 +46,13 @@ export const createDeliveryHistory =
     };
     // One more than the page, to know whether it is the last one.
     const matching = (filter: DeliveryFilter): Promise<HistoryPage> =>
-      deliveries.listPage(notification, { limit: limit + 1, before, filter });
+      deliveries.listPage(key, { limit: limit + 1, before, filter });
 
     const page = 'eventId' in selection ? await ofEvent(selection.eventId) : await matching(selection.filter);
     const nowMs = clock();
     const records = page.records.filter((record) => !isExpired(record, nowMs));
 
-    const hasRecord = async (): Promise<boolean> =>
-      (await deliveries.listPage(notification, { limit: 1 })).records.length > 0;
+    const hasRecord = async (): Promise<boolean> => (await deliveries.listPage(key, { limit: 1 })).records.length > 0;
     // These reads are needed only to distinguish an empty history from an unknown notification.
     if (page.records.length === 0 && page.before === undefined) {
       if (!(await notifications.exists(key)) && !(await hasRecord())) throw notFound('The notification');
@@ -115,7 +113,7 @@ const parseMarker = (marker: string): { id: string; rest: string | undefined } =
   return { id, rest };
 };
 
-const notificationIdOf = ({ pk }: DeliveryRecord): string => parseDeliveryPartition(pk).notificationId;
+const notificationIdOf = ({ pk }: DeliveryRecord): string => parseDeliveryPartition(pk).id;
 
 /**
  * Creates the search for deliveries across the notifications of a tenant, by ID of the notification, then newest first
@@ -162,7 +160,7 @@ export const createDeliverySearch = (
           const maxRead = unitsLeft === MAX_READ_UNITS ? undefined : Math.floor(unitsLeft / MAX_RECORD_UNITS);
           if (maxRead === 0 || (reached !== marker && timeLeft() < MIN_TIME_LEFT_MS)) return;
           const options = { limit: limit + 1, before, filter, maxRead };
-          const page = await deliveries.listPage({ tenant, notificationId: id }, options);
+          const page = await deliveries.listPage({ tenant, id }, options);
           unitsLeft = Math.max(0, unitsLeft - page.readUnits);
           for (const record of page.records.filter(isCurrent)) {
             markers.push(`${id}-${historyMarker(record.sk)}`);
@@ -276,7 +274,7 @@ export const createFailureList = (
     notification_label: target.label ?? null,
     type: target.type,
     ...failureFields(found),
-    last_delivered_at: await failures.lastDeliveredAtMs({ tenant, notificationId: id }, found.firstFailedAtMs),
+    last_delivered_at: await failures.lastDeliveredAtMs({ tenant, id: id }, found.firstFailedAtMs),
   });
 
   return async (tenant, { limit, marker }) => {

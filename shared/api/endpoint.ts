@@ -11,7 +11,6 @@ import { type EndpointName, endpoints, isExtension, knownParameters, type Permis
 import { errorStatus } from '../contracts/errors.ts';
 import { replaceControls } from '../contracts/text.ts';
 import { unknownNameErrors } from '../contracts/unknown-names.ts';
-import type { Clock } from '../domain/clock.ts';
 import {
   badRequest,
   internalError,
@@ -21,6 +20,7 @@ import {
   unavailable,
   unconfirmedChange,
 } from '../domain/errors.ts';
+import type { Clock } from '../domain/time.ts';
 import { type Caller, isPermitted, isWellFormedToken, tokenHash } from '../domain/token.ts';
 import { parseEnvironment } from '../environment.ts';
 import { type ApiRequest, type ParsedRequest, query } from './request.ts';

@@ -12,11 +12,11 @@ import { typeFields } from '../contracts/notification-fields.ts';
 import type { NotificationRecord } from '../contracts/responses/notifications.ts';
 import type { SigningSecrets } from '../contracts/signing-secrets.ts';
 import { changedAttributes } from '../domain/audit.ts';
-import type { Clock } from '../domain/clock.ts';
 import { noSigningSecret, notFound, unavailable } from '../domain/errors.ts';
 import type { NotificationKey } from '../domain/notification.ts';
 import { assertChangeable, type Changes, keptHeaders, withChanges } from '../domain/notification-changes.ts';
 import { newSigningSecret, noSigningSecrets, withNewSecret, withoutSecret } from '../domain/signing-secrets.ts';
+import type { Clock } from '../domain/time.ts';
 import type { ParsedRequest } from './request.ts';
 import { valid } from './request.ts';
 import {

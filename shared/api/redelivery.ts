@@ -10,7 +10,6 @@ import type { OutgoingMessage, Queues } from '../adapters/queues.ts';
 import { messageBody } from '../contracts/messages.ts';
 import type { RedeliveryRequest } from '../contracts/redelivery.ts';
 import type { RedeliveryResult } from '../contracts/responses/deliveries.ts';
-import type { Clock } from '../domain/clock.ts';
 import { isExpired } from '../domain/delivery-history.ts';
 import { deliveryKey } from '../domain/delivery-key.ts';
 import type { DeliveryRecord } from '../domain/delivery-record.ts';
@@ -32,6 +31,7 @@ import {
   type RedeliveryCursor,
   redeliveryMarker,
 } from '../domain/redelivery.ts';
+import type { Clock } from '../domain/time.ts';
 import type { ParsedEnvironment } from '../environment.ts';
 
 /** The maximum number of deliveries per request (docs/api.md#redelivery). */
@@ -74,7 +74,12 @@ type Range = RedeliveryCursor & {
 };
 
 /** The destination of the messages, and a function that counts as many of them as the daily limit permits. */
-type Recipient = { tenant: string; queueUrl: string; dailyLimit: number; count: (amount: number) => Promise<number> };
+type RedeliveryQueue = {
+  tenant: string;
+  queueUrl: string;
+  dailyLimit: number;
+  count: (amount: number) => Promise<number>;
+};
 
 /** A message to send, and the stored message that it is a copy of. */
 type Redelivery = OutgoingMessage & { stored: FailedMessage };
@@ -172,7 +177,10 @@ export const createRedelivery = (
    * Counts and sends messages, as many as the daily limit permits. Those that SQS does not confirm count, too, because it
    * may have them.
    */
-  const send = async ({ tenant, queueUrl, count }: Recipient, due: readonly FailedMessage[]): Promise<SentGroup> => {
+  const send = async (
+    { tenant, queueUrl, count }: RedeliveryQueue,
+    due: readonly FailedMessage[],
+  ): Promise<SentGroup> => {
     const counted = await count(due.length);
     const outgoing = due.slice(0, counted).map(
       (stored): Redelivery => ({
@@ -188,9 +196,9 @@ export const createRedelivery = (
     return { sent, firstUnsent, isLimitReached: counted < due.length && unsent.size === 0 };
   };
 
-  const run = async (recipient: Recipient, key: NotificationKey, range: Range, timeLeft: () => number) => {
+  const run = async (queue: RedeliveryQueue, key: NotificationKey, range: Range, timeLeft: () => number) => {
     const { tenant, id } = key;
-    const { dailyLimit } = recipient;
+    const { dailyLimit } = queue;
     let [count, bytes, after] = [0, 0, range.after];
     const result = (next: string | null): RedeliveryResult => ({
       count,
@@ -202,12 +210,12 @@ export const createRedelivery = (
 
     try {
       const listed = { sinceMs: range.sinceMs, after, untilMs: range.beganAtMs };
-      for await (const group of failedMessages.list({ tenant, notificationId: id }, listed)) {
+      for await (const group of failedMessages.list({ tenant, id }, listed)) {
         if (timeLeft() < MIN_TIME_LEFT_MS || count === MAX_DELIVERIES) return stopAt(after);
         const messages = group.filter(range.isIncluded);
         const { due, stale } = await classify(messages);
         const fitting = withinRequest(due, count, bytes);
-        const { sent, firstUnsent, isLimitReached } = await send(recipient, fitting);
+        const { sent, firstUnsent, isLimitReached } = await send(queue, fitting);
         await deleteMessages(tenant, [...sent, ...stale]);
         count += sent.length;
         bytes += sent.reduce((sum, { bodyBytes }) => sum + bodyBytes, 0);
@@ -239,13 +247,13 @@ export const createRedelivery = (
   ): Promise<RedeliveryResult> => {
     const [target, dailyLimit] = await Promise.all([notifications.targets([key]).find(key), limitOf(key.tenant)]);
     if (!target) throw notFound('The notification');
-    const recipient = {
+    const queue = {
       tenant: key.tenant,
       queueUrl: SENDER_QUEUES[target.type],
       dailyLimit,
       count: createCount(key.tenant, dailyLimit, entry),
     };
-    return run(recipient, key, await rangeOf(key, request), timeLeft);
+    return run(queue, key, await rangeOf(key, request), timeLeft);
   };
 };
 
@@ -286,7 +294,6 @@ export const createRetryNow = ({ notifications, deliveries }: RetryDependencies,
   ): Promise<RedeliveryResult> => {
     if (!(await notifications.targets([key]).find(key))) throw notFound('The notification');
     if (eventId !== undefined) return retryEvent(key, eventId, record);
-    const notification = { tenant: key.tenant, notificationId: key.id };
     const start = marker === undefined ? { beganAtMs: clock(), after: null } : parseRedeliveryMarker(marker);
     let [count, isRecorded, isAnyRequested] = [0, false, false];
     let after = start.after;
@@ -301,7 +308,7 @@ export const createRetryNow = ({ notifications, deliveries }: RetryDependencies,
       let before = after ?? undefined;
       do {
         if (mustStop()) return stop();
-        const page = await deliveries.listPage(notification, {
+        const page = await deliveries.listPage(key, {
           limit: MAX_DELIVERIES,
           before,
           filter: { statuses: ['pending'] },

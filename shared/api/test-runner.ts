@@ -7,9 +7,9 @@ import { type AlarmState, alarmStates } from '../contracts/alarm-event.ts';
 import { type TestRequest, testResult } from '../contracts/messages.ts';
 import { typeFields } from '../contracts/notification-fields.ts';
 import type { TestResult } from '../contracts/responses/notifications.ts';
-import type { Clock } from '../domain/clock.ts';
 import { badRequest, testLimitReached, tooManyTests, unavailable } from '../domain/errors.ts';
 import type { DeliveryTarget } from '../domain/notification.ts';
+import type { Clock } from '../domain/time.ts';
 import type { ParsedEnvironment } from '../environment.ts';
 
 /** The send timeout of 15 s, and time for a cold start of the sender. */

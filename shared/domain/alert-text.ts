@@ -2,7 +2,7 @@ import type { AlarmEvent } from '../contracts/alarm-event.ts';
 import type { EventHeader, Fact } from '../contracts/event-header.ts';
 import type { NoticeContent } from '../contracts/notice.ts';
 import { DEFAULT_TIME_ZONE } from '../contracts/time-zone.ts';
-import { utcTime } from './day.ts';
+import { utcTime } from './time.ts';
 
 /** Returns an unvalidated value as text if it is a string, number or boolean. */
 const scalar = (value: unknown): string | undefined => {

@@ -36,7 +36,7 @@ export const outcomeOf = (
   after: DeliveryRecord,
   status: DeliveryOutcome['status'] | undefined,
 ): DeliveryOutcome | undefined => {
-  const { tenant, notificationId } = parseDeliveryPartition(after.pk);
+  const { tenant, id: notificationId } = parseDeliveryPartition(after.pk);
   if (status === undefined || status === 'pending' || after.notice !== undefined) return undefined;
   return {
     version: 1,

@@ -1,40 +1,30 @@
 import { createHash } from 'node:crypto';
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
 import { truncate } from './alert-text.ts';
+import { eventIdTimeMs } from './event-time.ts';
+import type { NotificationKey } from './notification.ts';
 
 const sha256 = (...values: string[]): string => createHash('sha256').update(JSON.stringify(values)).digest('hex');
 
 /** The primary key of a delivery record (table Deliveries). */
 export type DeliveryKey = { pk: string; sk: string };
 
-/** Identifies a notification. */
-export type NotificationOfTenant = { tenant: string; notificationId: string };
-
 /** Returns the partition key of a notification's deliveries. */
-export const deliveryPartition = ({ tenant, notificationId }: NotificationOfTenant): string =>
-  `delivery#${notificationId}#${tenant}`;
+export const deliveryPartition = ({ tenant, id }: NotificationKey): string => `delivery#${id}#${tenant}`;
 
 /** Returns the partition key of the stored bodies of a notification's failed deliveries. */
-export const failedMessagePartition = ({ tenant, notificationId }: NotificationOfTenant): string =>
-  `failed#${notificationId}#${tenant}`;
+export const failedMessagePartition = ({ tenant, id }: NotificationKey): string => `failed#${id}#${tenant}`;
 
 /** Returns the partition key of the failures of a tenant's notifications. It names no notification. */
 export const failuresPartition = (tenant: string): string => `failures##${tenant}`;
 
 /** Returns the partition key of the last outage of a notification. */
-export const outagePartition = ({ tenant, notificationId }: NotificationOfTenant): string =>
-  `outage#${notificationId}#${tenant}`;
+export const outagePartition = ({ tenant, id }: NotificationKey): string => `outage#${id}#${tenant}`;
 
 /** Returns the tenant and notification of a partition key. Notification IDs contain no `#`. */
-export const parseDeliveryPartition = (pk: string): NotificationOfTenant => {
-  const [, notificationId = '', ...tenant] = pk.split('#');
-  return { tenant: tenant.join('#'), notificationId };
-};
-
-/** Returns the timestamp in an `event_id`, in ms since the epoch, if it has one (docs/api.md#webhook-payload). */
-export const eventIdTimeMs = (eventId: string): number | undefined => {
-  const digits = /:(\d{13}):[^:]*$/.exec(eventId)?.[1];
-  return digits === undefined ? undefined : Number(digits);
+export const parseDeliveryPartition = (pk: string): NotificationKey => {
+  const [, id = '', ...tenant] = pk.split('#');
+  return { tenant: tenant.join('#'), id };
 };
 
 /** Returns a time as 13 digits, so that its text sorts like the time. @param timeMs ms since the epoch, before 2286 */
@@ -59,17 +49,13 @@ export const deliveryKey = (
   event: Pick<AlarmEvent, 'tenant_id' | 'event_id'>,
   notificationId: string,
 ): DeliveryKey => ({
-  pk: deliveryPartition({ tenant: event.tenant_id, notificationId }),
+  pk: deliveryPartition({ tenant: event.tenant_id, id: notificationId }),
   sk: `${sortableTime(eventIdTimeMs(event.event_id) ?? 0)}#${eventHash(event)}`,
 });
 
 /** Returns the ID of a delivery for destinations and logs; it is the same in all attempts. */
 export const deliveryId = (event: Pick<AlarmEvent, 'tenant_id' | 'event_id'>, notificationId: string): string =>
   sha256(event.tenant_id, event.event_id, notificationId).slice(0, 32);
-
-/** Returns a hash that identifies a recipient in a record without the address. The delivery ID `id` is the salt. */
-export const recipientHash = (id: string, address: string): string =>
-  createHash('sha256').update(`${id} ${address}`).digest('base64url').slice(0, 16);
 
 /** IDs of entities and alarms have no maximum length; records store this many code points. */
 const MAX_ID_LENGTH = 128;

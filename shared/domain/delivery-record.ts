@@ -319,7 +319,7 @@ export const isLate = (
   Math.max(next_attempt_at_ms, scheduled_attempt_at_ms) - round_started_at_ms > REPORT_AFTER_MS * scale;
 
 /** Maximum length of a status text in a record, in code points. */
-const MAX_STATUS_LENGTH = 255;
+const MAX_RECORDED_STATUS_LENGTH = 255;
 
 /**
  * Returns the record with what reports need of its alert, if the alert fails for minutes or has ended without arriving:
@@ -337,7 +337,8 @@ export const withReportedAlert = (
   const isFailure = status === 'failed' || hasBecomeLate;
   if (!isFailure && status !== 'summarized' && (status !== 'cancelled' || isShadow(record))) return record;
   const { incident_key, produced_at_ms, entity, alarm } = event;
-  const text = event.status === undefined ? undefined : truncate(event.status, MAX_STATUS_LENGTH).toWellFormed();
+  const text =
+    event.status === undefined ? undefined : truncate(event.status, MAX_RECORDED_STATUS_LENGTH).toWellFormed();
   const failure = isFailure && { entity, alarm, status: text };
   const late = hasBecomeLate && { late_at_ms: record.late_at_ms ?? record.updated_at_ms };
   return { ...record, ...late, siblings, alert: { incident_key, produced_at_ms, ...failure } };

@@ -31,6 +31,6 @@ export const deliveryKeyFromTags = ({
   const tenant = tenantOfTag(encoded);
   const isValid = /^nt[A-Za-z0-9]+$/.test(notification) && /^\d{13}-[0-9a-f]{64}$/.test(event);
   return isValid && tenant !== undefined
-    ? { pk: deliveryPartition({ tenant, notificationId: notification }), sk: event.replace('-', '#') }
+    ? { pk: deliveryPartition({ tenant, id: notification }), sk: event.replace('-', '#') }
     : undefined;
 };

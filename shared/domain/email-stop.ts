@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type StopReason, stopReasons } from '../contracts/outcomes.ts';
-import { DAY_MS, utcDay } from './day.ts';
+import { DAY_MS, utcDay } from './time.ts';
 
 /** A stop of the emails of a tenant to a mailbox. */
 export type EmailStop = {
@@ -31,17 +31,16 @@ const mailboxOf = (address: string): string => {
   return GMAIL.includes(domain) ? `${name.replaceAll('.', '')}@gmail.com` : `${name}@${domain}`;
 };
 
-/** Returns the hash that identifies the mailbox of a recipient. */
-export const mailboxHash = ({ tenant, address }: Recipient): string =>
+/**
+ * Returns a hash that identifies the mailbox of an address without showing it.
+ *
+ * @param salt the tenant, or in the record of a delivery its ID
+ */
+export const mailboxHash = (salt: string, address: string): string =>
   createHash('sha256')
-    .update(JSON.stringify([tenant, mailboxOf(address)]))
-    .digest('hex');
-
-/** The length of the hash that logs, audit entries and operators see. */
-export const SHORT_HASH_LENGTH = 16;
-
-/** Returns the hash of a mailbox as logs and audit entries show it. */
-export const shortMailboxHash = (recipient: Recipient): string => mailboxHash(recipient).slice(0, SHORT_HASH_LENGTH);
+    .update(JSON.stringify([salt, mailboxOf(address)]))
+    .digest('base64url')
+    .slice(0, 16);
 
 /** What is stored about a mailbox. Times are ms since the epoch. */
 export type MailboxState = {

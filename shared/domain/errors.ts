@@ -1,7 +1,7 @@
 import { MARKER_RULE, MAX_PAGE_LIMIT } from '../contracts/collection.ts';
 import type { Permission } from '../contracts/endpoints.ts';
 import type { ErrorType } from '../contracts/errors.ts';
-import { nextDay, secondsToNextDay } from './day.ts';
+import { nextDay, secondsToNextDay } from './time.ts';
 
 /** An error that the API reports to the client. `errorHandler` converts it to a response. */
 export class ServiceError extends Error {

@@ -17,9 +17,16 @@ const MAX_AHEAD_MS = 60_000;
 /** The documented form of an event ID: the time comes before the state. Any 13 digits in this place are a time. */
 const TIME_IN_ID = /:(\d{13}):[^:]*$|:(\d+):(?:OK|WARNING|CRITICAL)$/;
 
+/** Returns the time in an `event_id` in its own unit, if it has one (docs/api.md#webhook-payload). */
 const timeInId = (eventId: string): number | undefined => {
   const [, thirteenDigits, digits = thirteenDigits] = TIME_IN_ID.exec(eventId) ?? [];
   return digits === undefined ? undefined : Number(digits);
+};
+
+/** Returns the time in an `event_id` if it is in ms since the epoch, with 13 digits. */
+export const eventIdTimeMs = (eventId: string): number | undefined => {
+  const time = timeInId(eventId);
+  return time !== undefined && time >= MIN_TIME_MS && time < 10 ** 13 ? time : undefined;
 };
 
 /** Returns the rule that a time breaks, or undefined. */

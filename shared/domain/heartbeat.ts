@@ -16,10 +16,11 @@ export const unstoredTarget = (tenant: string): DeliveryTarget | undefined =>
   tenant === HEARTBEAT_TENANT ? heartbeatNotification : undefined;
 
 /** Heartbeats that are older are not sent, so that a backlog does not look like a working service. */
-const MAX_AGE_MS = 300_000;
+const MAX_HEARTBEAT_AGE_MS = 300_000;
 
 /** Returns whether a heartbeat is too old to be sent. @param acceptedAtMs when SQS accepted it, ms since the epoch */
-export const isLateHeartbeat = (acceptedAtMs: number, nowMs: number): boolean => nowMs - acceptedAtMs > MAX_AGE_MS;
+export const isLateHeartbeat = (acceptedAtMs: number, nowMs: number): boolean =>
+  nowMs - acceptedAtMs > MAX_HEARTBEAT_AGE_MS;
 
 /**
  * Returns a heartbeat as an alarm event.

@@ -1,7 +1,7 @@
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
 import type { NoticeContent, NoticeKind } from '../contracts/notice.ts';
 import { MAX_VALUE_LENGTH, oneLine, plainLine, truncate } from './alert-text.ts';
-import { DAY_MS, startOf } from './day.ts';
+import { DAY_MS, startOf } from './time.ts';
 
 /**
  * The maximum number of notices per tenant and UTC day: emails, messages to the operators, and SMS. They bound the cost

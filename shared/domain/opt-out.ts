@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { OPT_OUT_PATH } from '../contracts/endpoints.ts';
-import { mailboxHash, type Recipient } from './email-stop.ts';
+import type { Recipient } from './email-stop.ts';
 
 const MAC_BYTES = 32;
 const IV_BYTES = 16;
@@ -15,13 +15,13 @@ const subkey = (key: Buffer, use: string): Buffer => Buffer.from(hkdfSync('sha25
 
 const macOf = (key: Buffer, recipient: Recipient): Buffer =>
   createHmac('sha256', subkey(key, 'mac'))
-    .update(JSON.stringify([recipient.tenant, mailboxHash(recipient), recipient.address]))
+    .update(JSON.stringify([recipient.tenant, recipient.address]))
     .digest();
 
 const CIPHER = 'aes-256-ctr';
 
 /**
- * Returns the URL of the page for a recipient. Its query has the tenant, the HMAC of tenant and mailbox, and the
+ * Returns the URL of the page for a recipient. Its query has the tenant, the HMAC of tenant and address, and the
  * address, encrypted with the HMAC as its IV (a synthetic IV, as in RFC 5297), so that only the service can read it.
  *
  * @param apiUrl without a trailing slash

@@ -1,6 +1,6 @@
 import type { Outage } from '../contracts/notice.ts';
-import { DAY_MS, startOf } from './day.ts';
 import type { DeliveryRecord } from './delivery-record.ts';
+import { DAY_MS, startOf } from './time.ts';
 
 /** The maximum number of outages of a notification that are announced on a UTC day. */
 const MAX_ANNOUNCED_PER_DAY = 3;

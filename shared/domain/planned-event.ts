@@ -59,13 +59,13 @@ const KIB = 1_024;
 export const MAX_EVENT_BYTES = 256 * KIB;
 
 /** Maximum number of notifications that a plan lists for the state of the event. */
-export const MAX_NOTIFICATIONS = 1_024;
+export const MAX_PLANNED_NOTIFICATIONS = 1_024;
 
 /** Maximum size of an event, times the number of its notifications: all its deliveries together. */
 export const MAX_DELIVERIES_BYTES = 64 * KIB * KIB;
 
 const TOO_LARGE_RULE = `the event must be at most ${MAX_EVENT_BYTES / KIB} KiB`;
-const TOO_MANY_RULE = `notification_plan must list at most ${MAX_NOTIFICATIONS} notifications for the state of the event`;
+const TOO_MANY_RULE = `notification_plan must list at most ${MAX_PLANNED_NOTIFICATIONS} notifications for the state of the event`;
 const DELIVERIES_TOO_LARGE_RULE = `the size of the event times the number of its notifications must be at most ${MAX_DELIVERIES_BYTES / KIB / KIB} MiB`;
 
 /** What a value that is not JSON, or not serializable, has instead of findings. */
@@ -85,7 +85,7 @@ const invalidEvent = (
 
 /** Returns the bound that the deliveries of a valid event exceed. */
 const brokenBound = (ids: readonly string[], bytes: number) => {
-  if (ids.length > MAX_NOTIFICATIONS) return { reason: 'too_many_notifications', rule: TOO_MANY_RULE } as const;
+  if (ids.length > MAX_PLANNED_NOTIFICATIONS) return { reason: 'too_many_notifications', rule: TOO_MANY_RULE } as const;
   return bytes * ids.length > MAX_DELIVERIES_BYTES
     ? ({ reason: 'too_large', rule: DELIVERIES_TOO_LARGE_RULE } as const)
     : undefined;

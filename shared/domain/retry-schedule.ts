@@ -1,5 +1,5 @@
 import type { Failure } from './attempt-outcome.ts';
-import { HOUR_MS } from './day.ts';
+import { HOUR_MS } from './time.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;

@@ -2,10 +2,11 @@ import type { AlarmEvent, AlarmState } from '../contracts/alarm-event.ts';
 import type { EventHeader } from '../contracts/event-header.ts';
 import type { NoticeContent } from '../contracts/notice.ts';
 import { plainLine, plainName, truncate } from './alert-text.ts';
-import { startOf } from './day.ts';
-import { eventHash, type NotificationOfTenant, sortableTime } from './delivery-key.ts';
+import { eventHash, sortableTime } from './delivery-key.ts';
 import type { DeliveryRecord } from './delivery-record.ts';
 import { createNotice, type Notice, noticeId } from './notice.ts';
+import type { NotificationKey } from './notification.ts';
+import { startOf } from './time.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -60,7 +61,7 @@ export const summaryDueAtMs = ({ endMs }: Pick<SummaryWindow, 'endMs'>): number 
 
 /** Returns the event ID of a summary: one per notification and window. */
 export const summaryId = (
-  { tenant, notificationId }: NotificationOfTenant,
+  { tenant, id: notificationId }: NotificationKey,
   { startMs, name }: Pick<SummaryWindow, 'startMs' | 'name'>,
 ): string => noticeId('summary', tenant, `${notificationId}-${name}`, startMs);
 
@@ -71,7 +72,7 @@ export const isSummary = ({ event_id }: Pick<AlarmEvent, 'event_id'>): boolean =
  * Returns the message that sends a summary. Its text lists the alerts only when it is sent, and its record has the state
  * of its alarms.
  */
-export const summaryNotice = (notification: NotificationOfTenant, window: SummaryWindow): Notice => {
+export const summaryNotice = (notification: NotificationKey, window: SummaryWindow): Notice => {
   const content: NoticeContent = {
     kind: 'summary',
     subject: 'Summary of alerts',
@@ -81,16 +82,16 @@ export const summaryNotice = (notification: NotificationOfTenant, window: Summar
       ['To', window.endMs],
     ],
   };
-  const { tenant, notificationId } = notification;
+  const { tenant, id: notificationId } = notification;
   return createNotice(tenant, summaryId(notification, window), content, { entity: { id: notificationId } });
 };
 
 /** Maximum lengths of the name of an alarm, with and without its entity, in code points: an item has less than 1 KB. */
-const MAX_NAME_LENGTH = 120;
-const MAX_ALARM_LENGTH = 60;
+const MAX_LISTED_NAME_LENGTH = 120;
+const MAX_LISTED_ALARM_LENGTH = 60;
 
 /** Maximum length of a status text, in code points. */
-const MAX_STATUS_LENGTH = 120;
+const MAX_LISTED_STATUS_LENGTH = 120;
 
 /** An alarm in a summary, as its newest alert shows it. */
 export type SummarizedAlarm = {
@@ -116,13 +117,13 @@ export const INCIDENT_LENGTH = 16;
 /** Returns an alarm as an alert shows it. @param acceptedAtMs that of the record, which duplicates do not change */
 export const summarizedAlarm = (event: EventHeader, acceptedAtMs: number): SummarizedAlarm => {
   const atMs = event.produced_at_ms ?? acceptedAtMs;
-  const alarm = `: ${truncate(plainName(event.alarm) ?? '?', MAX_ALARM_LENGTH)}`;
-  const entity = truncate(plainName(event.entity) ?? '?', MAX_NAME_LENGTH - [...alarm].length);
+  const alarm = `: ${truncate(plainName(event.alarm) ?? '?', MAX_LISTED_ALARM_LENGTH)}`;
+  const entity = truncate(plainName(event.entity) ?? '?', MAX_LISTED_NAME_LENGTH - [...alarm].length);
   return {
     incident: event.incident_key.slice(0, INCIDENT_LENGTH),
     name: entity + alarm,
     state: event.state,
-    status: truncate(plainLine(event.status ?? ''), MAX_STATUS_LENGTH),
+    status: truncate(plainLine(event.status ?? ''), MAX_LISTED_STATUS_LENGTH),
     atMs,
     sortKey: `${sortableTime(atMs)}-${sortableTime(acceptedAtMs)}#${eventHash(event)}`,
   };

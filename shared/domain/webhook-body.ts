@@ -11,7 +11,7 @@ import { factLines, lateState, noticeText, subjectLine, truncateUnits } from './
 import type { Alert } from './transport.ts';
 
 /** The maximum size of a body that a template produces, in bytes. */
-export const MAX_BODY_BYTES = 256 * 1024;
+export const MAX_WEBHOOK_BODY_BYTES = 256 * 1024;
 
 /** Returns a value as it stands in the body. Within a text, an object or list is JSON. */
 const textOfValue = (value: unknown, { isInText }: Placeholder): string => {
@@ -50,7 +50,7 @@ export const placeholdersWithoutValue = (template: unknown, alert: RenderedAlert
 
 /**
  * Returns the body that a template produces for an alert, as JSON (docs/api.md#placeholders), or undefined if it has
- * more than `MAX_BODY_BYTES`.
+ * more than `MAX_WEBHOOK_BODY_BYTES`.
  *
  * @param template a body that `parseBodyTemplate` accepts
  */
@@ -62,7 +62,7 @@ export const webhookBody = (template: unknown, alert: RenderedAlert): string | u
   for (const part of parts) {
     const text = typeof part === 'string' ? part : textOfValue(placeholderValue(part, values), part);
     bytes += Buffer.byteLength(text);
-    if (bytes > MAX_BODY_BYTES) return undefined;
+    if (bytes > MAX_WEBHOOK_BODY_BYTES) return undefined;
     texts.push(text);
   }
   return texts.join('');

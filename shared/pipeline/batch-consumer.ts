@@ -3,8 +3,8 @@ import type { IsTenantThrottled } from '../adapters/dynamodb/errors.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import { count, emitMetrics, oldestAgeSeconds } from '../adapters/metrics.ts';
 import type { Queues } from '../adapters/queues.ts';
-import type { Clock } from '../domain/clock.ts';
 import { internalErrorDelayMs } from '../domain/retry-schedule.ts';
+import type { Clock } from '../domain/time.ts';
 import type { FunctionName } from '../environment.ts';
 
 export type Received<Body> = { message: SQSRecord; body: Body };

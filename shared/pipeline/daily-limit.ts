@@ -3,10 +3,10 @@ import type { LimitOf } from '../adapters/accounts/account-repository.ts';
 import { type Counters, dailyCounter, type MessageCounter } from '../adapters/dynamodb/counters.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import { type AttemptOutcome, type Failure, failed } from '../domain/attempt-outcome.ts';
-import type { Clock } from '../domain/clock.ts';
-import { secondsToNextDay, utcDay } from '../domain/day.ts';
 import { createGatherer } from '../domain/gather.ts';
 import { MAX_NOTICE_MESSAGES_PER_DAY } from '../domain/notice.ts';
+import type { Clock } from '../domain/time.ts';
+import { secondsToNextDay, utcDay } from '../domain/time.ts';
 import type { Alert } from '../domain/transport.ts';
 
 /**

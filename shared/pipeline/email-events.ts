@@ -9,10 +9,10 @@ import { logger } from '../adapters/logger.ts';
 import type { Queues } from '../adapters/queues.ts';
 import type { DeliveryRecord, EmailReport } from '../contracts/delivery-record.ts';
 import { boundedText } from '../contracts/text.ts';
-import type { Clock } from '../domain/clock.ts';
-import { type DeliveryKey, deliveryId, parseDeliveryPartition, recipientHash } from '../domain/delivery-key.ts';
+import { type DeliveryKey, deliveryId, parseDeliveryPartition } from '../domain/delivery-key.ts';
 import { deliveryKeyFromTags, emailEventKinds, tenantOfTag } from '../domain/email-event.ts';
-import type { Recipient } from '../domain/email-stop.ts';
+import { mailboxHash, type Recipient } from '../domain/email-stop.ts';
+import type { Clock } from '../domain/time.ts';
 import type { ParsedEnvironment } from '../environment.ts';
 import type { Counts } from './batch-consumer.ts';
 import { createQueueConsumer } from './queue-consumer.ts';
@@ -109,8 +109,8 @@ const hashOf = (record: DeliveryRecord, address: string | undefined): string => 
   const { pk, event_id, reached_recipient_hashes = [] } = record;
   const [onlyRecipient, ...others] = reached_recipient_hashes;
   if (address === undefined && onlyRecipient !== undefined && others.length === 0) return onlyRecipient;
-  const { tenant, notificationId } = parseDeliveryPartition(pk);
-  return recipientHash(deliveryId({ tenant_id: tenant, event_id }, notificationId), address ?? '');
+  const { tenant, id: notificationId } = parseDeliveryPartition(pk);
+  return mailboxHash(deliveryId({ tenant_id: tenant, event_id }, notificationId), address ?? '');
 };
 
 /**
@@ -191,7 +191,7 @@ export const createEmailEventRecorder = (
       ses_message_id: mail.messageId,
       result,
       tenant_id: tenantOfTag(mail.tags.tenant?.[0] ?? ''),
-      notification_id: key && parseDeliveryPartition(key.pk).notificationId,
+      notification_id: key && parseDeliveryPartition(key.pk).id,
     });
     return result === 'repeated' ? { email_events_repeated: 1 } : { [problemMetrics[kind]]: 1 };
   };
@@ -206,7 +206,7 @@ export const createEmailEventRecorder = (
     idsOf({ mail: { tags } }) {
       const key = keyFromTags(tags);
       const delivery = key && parseDeliveryPartition(key.pk);
-      return { tenant_id: delivery?.tenant, notification_id: delivery?.notificationId };
+      return { tenant_id: delivery?.tenant, notification_id: delivery?.id };
     },
     process: async ({ message, body: event }) =>
       isProblem(event) ? recordProblem(event, message) : recordProgress(event),

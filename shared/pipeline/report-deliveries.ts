@@ -23,12 +23,12 @@ import {
 } from '../contracts/delivery-report.ts';
 import { jsonOrUndefined } from '../contracts/json.ts';
 import { serializeBody } from '../contracts/messages.ts';
-import type { Clock } from '../domain/clock.ts';
 import { outcomeOf } from '../domain/delivery-change.ts';
 import { deliveryPartition } from '../domain/delivery-key.ts';
 import type { DeliveryRecord } from '../domain/delivery-record.ts';
 import { isUnreached } from '../domain/delivery-status.ts';
 import { inBatches } from '../domain/in-batches.ts';
+import type { Clock } from '../domain/time.ts';
 import type { ParsedEnvironment } from '../environment.ts';
 import type { Received } from './batch-consumer.ts';
 import { createDeliveryNotices, createNameReader } from './notices/delivery-notices.ts';
@@ -154,10 +154,10 @@ export const createDeliveryReporter = (
 
   const reportEvent = async ({ tenant_id: tenant, sk, deliveries: reported }: EventReport): Promise<void> => {
     const ids = [...new Set(reported.map(({ notification_id }) => notification_id))];
-    const keys = ids.map((notificationId) => ({ pk: deliveryPartition({ tenant, notificationId }), sk }));
+    const keys = ids.map((notificationId) => ({ pk: deliveryPartition({ tenant, id: notificationId }), sk }));
     const records = new Map((await deliveries.readReadable(keys)).records.map((record) => [record.pk, record]));
     const found = reported.flatMap(({ notification_id: notificationId, happened }) => {
-      const record = records.get(deliveryPartition({ tenant, notificationId }));
+      const record = records.get(deliveryPartition({ tenant, id: notificationId }));
       return record ? [{ happened, record }] : [];
     });
     const unreached = found.filter(({ happened }) => unreachedHappenings.includes(happened));
@@ -173,7 +173,7 @@ export const createDeliveryReporter = (
     const { tenant_id: tenant, notification_id: notificationId, last_reason: lastReason } = report;
     if (!lastReason) return;
     await addFailures(
-      { tenant, notificationId },
+      { tenant, id: notificationId },
       {
         failedIds: report.failed_ids,
         firstFailedAtMs: report.first_failed_at_ms,

@@ -1,6 +1,6 @@
 import { withRetries } from '../adapters/waiting.ts';
 import type { AttemptOutcome } from '../domain/attempt-outcome.ts';
-import type { Clock } from '../domain/clock.ts';
+import type { Clock } from '../domain/time.ts';
 import { MIN_TIME_TO_SEND_MS } from '../domain/timeouts.ts';
 import type { Alert } from '../domain/transport.ts';
 

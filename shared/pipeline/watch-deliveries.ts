@@ -4,9 +4,9 @@ import { errorTrace, logger } from '../adapters/logger.ts';
 import { emitMetrics, oldestAgeSeconds } from '../adapters/metrics.ts';
 import type { Queues } from '../adapters/queues.ts';
 import type { DeliveryHappening, DeliveryOutcome, DeliveryReport } from '../contracts/delivery-report.ts';
-import type { Clock } from '../domain/clock.ts';
 import { changeOf, type Failure } from '../domain/delivery-change.ts';
 import { type DeliveryKey, hashPart, parseDeliveryPartition } from '../domain/delivery-key.ts';
+import type { Clock } from '../domain/time.ts';
 import type { ParsedEnvironment } from '../environment.ts';
 import { reportMessage } from './report-messages.ts';
 
@@ -23,7 +23,7 @@ type Report = { index: number; report: DeliveryReport; failures: number };
 
 const eventReport = (changes: readonly Change[]): Report[] => {
   const deliveries = changes.flatMap(({ pk, happened }) =>
-    happened ? [{ notification_id: parseDeliveryPartition(pk).notificationId, happened }] : [],
+    happened ? [{ notification_id: parseDeliveryPartition(pk).id, happened }] : [],
   );
   const outcomes = changes.flatMap(({ outcome }) => outcome ?? []);
   const [first] = changes;
@@ -43,7 +43,7 @@ const failuresReport = (changes: readonly Change[]): Report[] => {
     .sort((one, other) => one.timeMs - other.timeMs);
   const [first, last] = [failures[0], failures.at(-1)];
   if (!first || !last) return [];
-  const { tenant, notificationId } = parseDeliveryPartition(first.pk);
+  const { tenant, id: notificationId } = parseDeliveryPartition(first.pk);
   const report = {
     kind: 'failures',
     tenant_id: tenant,

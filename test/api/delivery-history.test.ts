@@ -25,8 +25,7 @@ const DAY_MS = 86_400_000;
 let tenants = 0;
 
 const setUp = (database: DynamoDBDocumentClient = client) => {
-  const notification = { tenant: `tenant${tenants++}`, notificationId: newNotificationId() };
-  const key = { tenant: notification.tenant, id: notification.notificationId };
+  const notification = { tenant: `tenant${tenants++}`, id: newNotificationId() };
   let nowMs = RECORD_TIME_MS;
   const list = createDeliveryHistory(
     createDeliveries(database),
@@ -36,10 +35,10 @@ const setUp = (database: DynamoDBDocumentClient = client) => {
   return {
     notification,
     list: (filter: DeliveryFilter = {}, limit = 50, marker: string | null = null) =>
-      list(key, { limit, marker }, { filter }, false),
+      list(notification, { limit, marker }, { filter }, false),
     select: (selection: DeliverySelection, marker: string | null = null) =>
-      list(key, { limit: 50, marker }, selection, false),
-    listOf: (id: string, tenant = key.tenant) =>
+      list(notification, { limit: 50, marker }, selection, false),
+    listOf: (id: string, tenant = notification.tenant) =>
       list({ tenant, id }, { limit: 50, marker: null }, { filter: {} }, false),
     record: (timeMs: number | string, changes: Partial<DeliveryRecord> = {}) =>
       deliveryRecord(notification, `acme:en:al:ch:${timeMs}:CRITICAL`, changes),
@@ -146,7 +145,7 @@ describe('the history of a notification', () => {
     await repository.recordConflict(current, RECORD_TIME_MS);
     const event = alarmHeader({ tenant_id: notification.tenant });
     await createIncidentLocks(client, 'deliveries').claim(
-      claimedLock(event, notification.notificationId, 'claim', RECORD_TIME_MS, {
+      claimedLock(event, notification.id, 'claim', RECORD_TIME_MS, {
         producedAtMs: undefined,
         acceptedAtMs: RECORD_TIME_MS,
       }),
@@ -227,11 +226,11 @@ describe('a notification without deliveries', () => {
   it('is 404 for another tenant, also if an ID would name the partition of a tenant with a # in its name', async () => {
     const { listOf, write, record, notification } = setUp();
     await write([record(RECORD_TIME_MS)]);
-    const { tenant, notificationId } = notification;
-    await expect(listOf(notificationId, 'other')).rejects.toMatchObject({ type: 'notFoundError' });
-    const victim = { tenant: `victim#${tenant}`, notificationId };
+    const { tenant, id } = notification;
+    await expect(listOf(id, 'other')).rejects.toMatchObject({ type: 'notFoundError' });
+    const victim = { tenant: `victim#${tenant}`, id };
     await write([deliveryRecord(victim, 'event')]);
-    await expect(listOf(`${notificationId}#victim`)).rejects.toMatchObject({ type: 'notFoundError' });
+    await expect(listOf(`${id}#victim`)).rejects.toMatchObject({ type: 'notFoundError' });
   });
 
   it('is 200 if it is deleted and a filter matches none of its records', async () => {

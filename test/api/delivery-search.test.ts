@@ -89,7 +89,7 @@ const setUp = (database: DynamoDBDocumentClient = client, changed: Partial<Deliv
       writeRecords(
         client,
         'deliveries',
-        times.map((time) => deliveryRecord({ tenant, notificationId: id }, eventId(time), changes)),
+        times.map((time) => deliveryRecord({ tenant, id }, eventId(time), changes)),
       ),
     advance: (ms: number) => {
       nowMs += ms;

@@ -42,7 +42,7 @@ const setUp = async (
   tenant = `tenant${tenants++}`,
 ) => {
   const id = await notifications.create({ tenant, attributes: webhookNotification(), audit });
-  const notification = { tenant, notificationId: id };
+  const notification = { tenant, id };
   const sent: Sent[] = [];
   const entry = () => auditIn('audits', tenant)({ action: 'redeliver', target_id: id });
   const counters = createCounters(client, 'accounts');

@@ -20,7 +20,7 @@ let tenants = 0;
 const setUp = async (deliveries: Parameters<typeof createRetryNow>[0]['deliveries'] = stored) => {
   const tenant = `tenant${tenants++}`;
   const id = await notifications.create({ tenant, attributes: webhookNotification(), audit });
-  const notification = { tenant, notificationId: id };
+  const notification = { tenant, id };
   const record = vi.fn(async (): Promise<void> => undefined);
   let nowMs = NOW;
   let events = 0;

@@ -15,7 +15,7 @@ import {
 import { deliveryRecord, RECORD_TIME_MS } from '../support/delivery-records.ts';
 
 const MINUTE_MS = 60_000;
-const notification = { tenant: 'acme', notificationId: 'nt00000000000000000000OUTCOME' };
+const notification = { tenant: 'acme', id: 'nt00000000000000000000OUTCOME' };
 const recordOf = (changes: Partial<DeliveryRecord> = {}, tenant = 'acme') =>
   deliveryRecord({ ...notification, tenant }, 'event', {
     status: 'pending',
@@ -151,7 +151,7 @@ describe('the outcome of a write', () => {
     expect(outcome(pending, withStatus(attempted, 'delivered', RECORD_TIME_MS + 90))).toEqual({
       version: 1,
       tenant_id: 'acme',
-      notification_id: notification.notificationId,
+      notification_id: notification.id,
       type: 'webhook',
       event_id: 'event',
       alarm_id: 'alDisk',

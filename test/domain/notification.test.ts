@@ -82,7 +82,7 @@ describe('the marker of a redelivery', () => {
 });
 
 describe('a stored message', () => {
-  const notification = { tenant: 'acme', notificationId: 'nt1' };
+  const notification = { tenant: 'acme', id: 'nt1' };
   const failed = deliveryRecord(notification, 'e1', { status: 'failed', round: 3, updated_at_ms: NOW });
 
   it('belongs to the current failure if status, time of failure and round match', () => {
@@ -111,7 +111,7 @@ describe('a stored message', () => {
 });
 
 it('each status of a delivery has its own reason why the delivery is not redelivered', () => {
-  const record = deliveryRecord({ tenant: 'acme', notificationId: 'nt1' }, 'e1');
+  const record = deliveryRecord({ tenant: 'acme', id: 'nt1' }, 'e1');
   const records = [
     ...deliveryStatuses.map((status) => ({ ...record, status })),
     ...withheldReasons.map((withheld) => ({ ...record, status: 'cancelled' as const, withheld })),

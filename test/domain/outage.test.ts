@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Outage } from '../../shared/contracts/notice.ts';
-import { DAY_MS } from '../../shared/domain/day.ts';
 import { endedOutage, type OutageFailure, outageAfterFailure, outageNumbers } from '../../shared/domain/outage.ts';
+import { DAY_MS } from '../../shared/domain/time.ts';
 import { deliveryRecord } from '../support/delivery-records.ts';
 
 const DAY_START_MS = Date.UTC(2026, 0, 1);
@@ -96,7 +96,7 @@ describe('the numbers of an outage', () => {
   const outage = begin(failing(at(5)));
   let events = 0;
   const alert = (changes: Parameters<typeof deliveryRecord>[2]) =>
-    deliveryRecord({ tenant: 'acme', notificationId: 'ntA' }, `event${events++}`, changes);
+    deliveryRecord({ tenant: 'acme', id: 'ntA' }, `event${events++}`, changes);
   const arrived = alert({ last_failed_at_ms: at(6), updated_at_ms: at(10) });
 
   it('count the alerts that failed since its first failure, without notices', () => {

@@ -43,7 +43,7 @@ describe('a window', () => {
   it('has one summary for each notification and length, which above the daily limit is that of the hour', () => {
     const timeMs = Date.UTC(2026, 0, 1, 12);
     const windows = [accountWindow(timeMs, 5), accountWindow(timeMs, 60), limitWindow(timeMs)];
-    expect(windows.map((window) => summaryId({ tenant: 'acme', notificationId: 'nt1' }, window))).toEqual([
+    expect(windows.map((window) => summaryId({ tenant: 'acme', id: 'nt1' }, window))).toEqual([
       `acme:nt1-5m:${timeMs}:summary`,
       `acme:nt1-60m:${timeMs}:summary`,
       `acme:nt1-60m:${timeMs}:summary`,
@@ -74,7 +74,7 @@ describe('a summary', () => {
   });
 
   it('gives its record the number of its alarms, the most severe of their states and the names of three', () => {
-    const record = deliveryRecord({ tenant: 'acme', notificationId: 'ntA' }, 'summary', { state: 'WARNING' });
+    const record = deliveryRecord({ tenant: 'acme', id: 'ntA' }, 'summary', { state: 'WARNING' });
     const ok = alarm('a', 'OK', 2);
     expect(withSummaryOf(record, summaryOf([ok], 0))).toEqual({
       ...record,

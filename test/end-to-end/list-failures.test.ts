@@ -19,7 +19,7 @@ const { list, follow } = collectionsOf(
 const writeFailures = createFailureWriter(documents, table('Deliveries'));
 const fail = ({ tenant }: Client, notificationId: string) =>
   writeFailures(
-    { tenant, notificationId },
+    { tenant, id: notificationId },
     {
       failedIds: [randomUUID()],
       firstFailedAtMs: Date.now(),

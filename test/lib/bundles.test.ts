@@ -229,7 +229,7 @@ const eventsFor = (name: FunctionName, url: string): unknown[] => {
   }
   if (name === 'dispatch-alarm-events') return [messages];
   if (name === 'watch-deliveries') {
-    const failed = deliveryRecord({ tenant: 'acme', notificationId: DEFAULT_NOTIFICATION_ID }, 'event', {
+    const failed = deliveryRecord({ tenant: 'acme', id: DEFAULT_NOTIFICATION_ID }, 'event', {
       status: 'failed',
     });
     return [{ Records: [streamRecord({ ...failed, status: 'pending' }, failed)] }];

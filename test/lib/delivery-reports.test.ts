@@ -51,7 +51,7 @@ it('a table that the stack does not manage is watched by the ARN of its stream',
 
 describe('the filter of the stream', () => {
   const recordOf = (changes: Partial<DeliveryRecord>) =>
-    deliveryRecord({ tenant: 'acme', notificationId: 'nt00000000000000000000OUTCOME' }, 'event', changes);
+    deliveryRecord({ tenant: 'acme', id: 'nt00000000000000000000OUTCOME' }, 'event', changes);
   const states: Partial<DeliveryRecord>[] = [
     ...deliveryStatuses.map((status) => ({ status })),
     { status: 'summarized', last_reason: 'tenant_limit_exceeded' },

@@ -15,7 +15,7 @@ const AUDITED = ['PutItem', 'TransactWriteItems'];
 const changes: { action: string; body: string }[] = [];
 const stsFailure = new AwsFailure('ExpiredToken', 'The token has expired.');
 let isExpired = false;
-const waiting = deliveryRecord({ tenant: 'acme', notificationId: 'ntA' }, 'event', {
+const waiting = deliveryRecord({ tenant: 'acme', id: 'ntA' }, 'event', {
   status: 'pending',
   next_attempt_at_ms: Date.UTC(2100, 0, 1),
 });

@@ -186,16 +186,16 @@ describe('deliveries', () => {
     );
     const { TableNames = [] } = await database.send(new ListTablesCommand());
     const table = TableNames.find((name) => name.includes('Deliveries')) ?? '';
-    const notification = { tenant: 'waiting', notificationId: newNotificationId() };
+    const notification = { tenant: 'waiting', id: newNotificationId() };
     const next_attempt_at_ms = Date.now() + 3_600_000;
-    const other = { tenant: 'waiting-too', notificationId: newNotificationId() };
+    const other = { tenant: 'waiting-too', id: newNotificationId() };
     const waits = { status: 'pending', next_attempt_at_ms, alarm_id: 'alWaiting' } as const;
     await writeRecords(database, table, [
       deliveryRecord(notification, 'waits', waits),
       deliveryRecord(notification, 'delivered', { alarm_id: 'alWaiting' }),
       deliveryRecord(other, 'waits too', waits),
     ]);
-    const retry = `deliveries --tenant waiting --notification ${notification.notificationId} --retry-now`;
+    const retry = `deliveries --tenant waiting --notification ${notification.id} --retry-now`;
     const retried = z.array(z.looseObject({ event_id: z.string(), next_attempt_at: z.number().nullable() }));
     const dueTimes = (await runJson(retried, retry)).map(({ event_id, next_attempt_at: due }) => [event_id, due]);
     expect(Object.fromEntries(dueTimes)).toEqual({ waits: expect.any(Number) });
@@ -214,10 +214,10 @@ describe('deliveries', () => {
     database.destroy();
     const audits = z.array(z.looseObject({ action: z.string(), target_id: z.string().nullable() }));
     expect(await runJson(audits, 'audits waiting')).toEqual([
-      expect.objectContaining({ action: 'redeliver', target_id: notification.notificationId }),
+      expect.objectContaining({ action: 'redeliver', target_id: notification.id }),
     ]);
     expect(await runJson(audits, 'audits waiting-too')).toMatchObject([
-      { action: 'redeliver', target_id: other.notificationId, why: 'INC-7' },
+      { action: 'redeliver', target_id: other.id, why: 'INC-7' },
     ]);
   });
 

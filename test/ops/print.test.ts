@@ -69,7 +69,7 @@ it('a report rounds shares down, except for inexact floating-point numbers', () 
 
 it('deliveries show equal attempts once, and the reason', async () => {
   const attempt = { timestamp_ms: 0, result: 'transient', reason: 'http_status', duration_ms: 1, status: 503 } as const;
-  const record = deliveryRecord({ tenant: 'acme', notificationId: 'ntA' }, 'e', {
+  const record = deliveryRecord({ tenant: 'acme', id: 'ntA' }, 'e', {
     status: 'superseded',
     newer_event_at_ms: 1,
     attempts: [attempt, attempt, { ...attempt, status: 500 }],

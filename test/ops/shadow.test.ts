@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { changedShadow, shadowText } from '../../bin/ops/shadow.ts';
-import { DAY_MS } from '../../shared/domain/day.ts';
+import { DAY_MS } from '../../shared/domain/time.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 22, 9);
 const HOUR_MS = 3_600_000;

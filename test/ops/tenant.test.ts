@@ -95,7 +95,7 @@ beforeAll(async () => {
   ]);
   const notificationId = newNotificationId();
   await createFailedMessages(session.documents, session.deployment.outputs.DeliveriesTable).put({
-    recordKey: { pk: deliveryPartition({ tenant: TENANT, notificationId }), sk: '1' },
+    recordKey: { pk: deliveryPartition({ tenant: TENANT, id: notificationId }), sk: '1' },
     failedAtMs: Date.now(),
     body: `{"event":{"check":{"id":${DIGITS[0]}}}}`,
     round: 2,

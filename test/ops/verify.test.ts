@@ -45,7 +45,7 @@ const batchGet = z.object({ RequestItems: z.object({ deliveries: z.object({ Keys
 /** Returns the records of deliveries with a status. */
 const recordsWith = (status: DeliveryStatus) => (body: string) => {
   const { Keys } = batchGet.parse(JSON.parse(body)).RequestItems.deliveries;
-  const record = deliveryRecord({ tenant: 'ops-verify', notificationId: 'nt1' }, 'e', { status });
+  const record = deliveryRecord({ tenant: 'ops-verify', id: 'nt1' }, 'e', { status });
   const items = Keys.map((key) => ({ ...marshall(record, { removeUndefinedValues: true }), ...key }));
   return { Responses: { deliveries: items }, UnprocessedKeys: {} };
 };

@@ -14,7 +14,7 @@ const largeDetails = incompressibleEntries(105, 'x');
 /** Lists deliveries and failures of a notification. */
 const listDeliveries = async (world: FaultyStack, client: Client, id: string): Promise<void> => {
   const deliveries = world.table('Deliveries');
-  const notification = { tenant: client.tenant, notificationId: id };
+  const notification = { tenant: client.tenant, id };
   await writeRecords(world.documents, deliveries, [deliveryRecord(notification, 'event', { ttl: 9_999_999_999 })]);
   const failedAtMs = 9_999_999_999_000;
   await createFailureWriter(world.documents, deliveries)(notification, {

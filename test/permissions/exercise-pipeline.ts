@@ -243,7 +243,7 @@ export const exercisePipeline = async (
     };
     await world.advanceUntil(until(redelivered));
   }
-  const waiting = deliveryRecord({ tenant: client.tenant, notificationId: ids[0] ?? '' }, 'waits', {
+  const waiting = deliveryRecord({ tenant: client.tenant, id: ids[0] ?? '' }, 'waits', {
     status: 'pending',
     next_attempt_at_ms: FAR_FUTURE_MS,
   });

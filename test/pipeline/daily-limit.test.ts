@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { type Counter, createCounters, dailyCounter } from '../../shared/adapters/dynamodb/counters.ts';
 import { type AttemptOutcome, failed } from '../../shared/domain/attempt-outcome.ts';
-import { DAY_MS } from '../../shared/domain/day.ts';
+import { DAY_MS } from '../../shared/domain/time.ts';
 import { createDailyLimit, createMessageLimits } from '../../shared/pipeline/daily-limit.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 

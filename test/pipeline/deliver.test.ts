@@ -91,7 +91,7 @@ const setUp = (
   const id = changes.notification_id ?? newNotificationId();
   const accepted = { accepted_at_ms: NOW_MS, content_hash: 'hash' };
   const body = { notification_id: id, ...alertContent(alarmEvent()), ...accepted, ...changes };
-  const notification = { tenant: body.event.tenant_id, notificationId: id };
+  const notification = { tenant: body.event.tenant_id, id };
   const { dependencies, parts } = senderOf(client, { type, transport, queues, clock: () => NOW_MS, ...others });
   const { deliveries } = dependencies;
   const received = { SentTimestamp: String(NOW_MS), ApproximateReceiveCount: String(receiveCount) };

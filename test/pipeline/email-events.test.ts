@@ -3,9 +3,10 @@ import type { SQSRecord } from 'aws-lambda';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { OutgoingMessage, Queues } from '../../shared/adapters/queues.ts';
 import { type DeliveryReport, deliveryReport } from '../../shared/contracts/delivery-report.ts';
-import { deliveryId, recipientHash } from '../../shared/domain/delivery-key.ts';
+import { deliveryId } from '../../shared/domain/delivery-key.ts';
 import { claimedRecord, type DeliveryRecord, withStatus } from '../../shared/domain/delivery-record.ts';
 import { emailTags, tenantTag } from '../../shared/domain/email-event.ts';
+import { mailboxHash } from '../../shared/domain/email-stop.ts';
 import { DEFAULT_NOTIFICATION_ID, newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createEmailEventRecorder } from '../../shared/pipeline/email-events.ts';
 import { createDeliveries } from '../support/delivery-records.ts';
@@ -93,7 +94,7 @@ const claimedBy = (notification_id: string, claimId: string, nowMs: number) =>
 
 /** The recipient of emails, which appears in no log and no record. */
 const RECIPIENT = 'secret@example.com';
-const hashOf = (id: string, address: string) => recipientHash(deliveryId(alarmEvent(), id), address);
+const hashOf = (id: string, address: string) => mailboxHash(deliveryId(alarmEvent(), id), address);
 
 /**
  * Records a delivery to a new notification, whose email SES accepted. By default, the event also goes to the default

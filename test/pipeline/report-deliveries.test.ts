@@ -52,7 +52,7 @@ const failedRecord = (changes: Partial<DeliveryRecord> = {}, siblings?: string[]
   withFailure(pendingRecord(changes, siblings), 'http_status', NOW_MS);
 
 const eventReport = (record: DeliveryRecord, happened: DeliveryHappening, outcomes: DeliveryRecord[] = []) => {
-  const { tenant, notificationId } = parseDeliveryPartition(record.pk);
+  const { tenant, id: notificationId } = parseDeliveryPartition(record.pk);
   return {
     kind: 'event',
     tenant_id: tenant,
@@ -203,10 +203,10 @@ describe('an outage', () => {
   const MINUTE_MS = 60_000;
   /** Sets up a notification, whose alerts fail and arrive at times in minutes. */
   const setUpOutage = () => {
-    const { notificationId } = parseDeliveryPartition(pendingRecord().pk);
+    const { id: notificationId } = parseDeliveryPartition(pendingRecord().pk);
     const of = (record: DeliveryRecord) => ({
       ...record,
-      pk: deliveryPartition({ tenant: 'acme', notificationId }),
+      pk: deliveryPartition({ tenant: 'acme', id: notificationId }),
       siblings: [newNotificationId()],
     });
     const environment = { ...reportEnvironment, ESCALATE_UNREACHED: 'off' } as const;

@@ -18,7 +18,7 @@ beforeEach(() => {
 afterEach(() => vi.restoreAllMocks());
 
 const pendingOf = (notificationId: string, eventId: string, tenant = 'acme'): DeliveryRecord =>
-  deliveryRecord({ tenant, notificationId }, eventId, { status: 'pending', attempt_count: 0, attempts: [] });
+  deliveryRecord({ tenant, id: notificationId }, eventId, { status: 'pending', attempt_count: 0, attempts: [] });
 
 let sequence = 0;
 const written = (before: DeliveryRecord, after: DeliveryRecord): DynamoDBRecord =>

@@ -3,15 +3,16 @@ import { createDeliveryChanges } from '../../shared/adapters/deliveries/delivery
 import { createDeliveryReader } from '../../shared/adapters/deliveries/delivery-reader.ts';
 import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { batchWrite } from '../../shared/adapters/dynamodb/batches.ts';
-import { deliveryKey, type NotificationOfTenant } from '../../shared/domain/delivery-key.ts';
+import { deliveryKey } from '../../shared/domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
+import type { NotificationKey } from '../../shared/domain/notification.ts';
 
 /** The time of the records, ms since the epoch. */
 export const RECORD_TIME_MS = Date.UTC(2026, 0, 1);
 
 /** Returns the record of an event's delivery, with changes: delivered at once by default. */
 export const deliveryRecord = (
-  { tenant, notificationId }: NotificationOfTenant,
+  { tenant, id: notificationId }: NotificationKey,
   eventId: string,
   changes: Partial<DeliveryRecord> = {},
 ): DeliveryRecord => ({

@@ -32,7 +32,7 @@ type ExportOptions = {
 };
 
 const sortKey = ({ item }: OwnedItem): string => String(item.sk);
-const notificationOf = ({ item }: OwnedItem): string => parseDeliveryPartition(String(item.pk)).notificationId;
+const notificationOf = ({ item }: OwnedItem): string => parseDeliveryPartition(String(item.pk)).id;
 
 /** Returns parsed JSON with the digits of its numbers, or the text if it is not JSON. */
 const parsedOrText = (text: string): unknown => {
@@ -142,7 +142,7 @@ const converters = (
       if (notificationId === failedNotification) return;
       failedNotification = notificationId;
       const range = { sinceMs: 0, after: null, untilMs: MAX_TIME_MS };
-      for await (const messages of failedMessages.list({ tenant, notificationId }, range)) {
+      for await (const messages of failedMessages.list({ tenant, id: notificationId }, range)) {
         for (const message of messages) {
           yield {
             kind: 'failed_alert',

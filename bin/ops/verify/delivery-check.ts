@@ -73,7 +73,7 @@ const createNotification = async ({ documents, deployment: { outputs } }: Sessio
   const { target } = notificationItems(key, id, { label: 'ops verify', type: 'managed', details: {} });
   // Its deliveries, and what counts them.
   undos.push(async () => {
-    const partition = deliveryPartition({ tenant: TENANT, notificationId: id });
+    const partition = deliveryPartition({ tenant: TENANT, id });
     const { Items = [] } = await documents.send(
       new QueryCommand({
         TableName: outputs.DeliveriesTable,

@@ -3,8 +3,8 @@ import type { AccountChanges, SummarySettings } from '../../contracts/account.ts
 import { effectiveLimits, type LimitName, type TenantLimits } from '../../contracts/tenant-limits.ts';
 import { DEFAULT_TIME_ZONE } from '../../contracts/time-zone.ts';
 import { changedAttributes } from '../../domain/audit.ts';
-import type { Clock } from '../../domain/clock.ts';
 import { newSigningSecret, RETIREMENT_MS } from '../../domain/signing-secrets.ts';
+import type { Clock } from '../../domain/time.ts';
 import { isOver, type WithheldPeriod } from '../../domain/withheld.ts';
 import type { Audit } from '../audits/audit-log.ts';
 import { attributesUpdate, type Condition } from '../dynamodb/conditional-writes.ts';

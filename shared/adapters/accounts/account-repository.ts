@@ -11,8 +11,8 @@ import {
   type TenantLimits,
 } from '../../contracts/tenant-limits.ts';
 import { DEFAULT_TIME_ZONE } from '../../contracts/time-zone.ts';
-import type { Clock } from '../../domain/clock.ts';
 import { newSigningSecret } from '../../domain/signing-secrets.ts';
+import type { Clock } from '../../domain/time.ts';
 import { covers, isOver, type WithheldPeriod } from '../../domain/withheld.ts';
 import { retryConflicts } from '../dynamodb/conditional-writes.ts';
 import { type Item, storedPeriod } from '../dynamodb/items.ts';

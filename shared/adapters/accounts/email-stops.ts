@@ -1,6 +1,5 @@
 import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
-import type { Clock } from '../../domain/clock.ts';
 import {
   afterBounce,
   afterComplaint,
@@ -14,9 +13,9 @@ import {
   mailboxHash,
   type Recipient,
   resumesOfDay,
-  shortMailboxHash,
   stopsAt,
 } from '../../domain/email-stop.ts';
+import type { Clock } from '../../domain/time.ts';
 import type { Audit } from '../audits/audit-log.ts';
 import { batchGet } from '../dynamodb/batches.ts';
 import { attributesUpdate, createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
@@ -46,7 +45,9 @@ const VERSION = ['opted_out_at_ms', 'complained_at_ms', 'bounced_until_ms', 'res
 /** The prefix of the keys of mailboxes. */
 export const EMAIL_STOP_PREFIX = 'email_stop';
 
-const keyOf = (recipient: Recipient) => ({ pk: `${EMAIL_STOP_PREFIX}#${mailboxHash(recipient)}#${recipient.tenant}` });
+const hashOf = ({ tenant, address }: Recipient): string => mailboxHash(tenant, address);
+
+const keyOf = (recipient: Recipient) => ({ pk: `${EMAIL_STOP_PREFIX}#${hashOf(recipient)}#${recipient.tenant}` });
 
 /** How often a change is decided again after another one. */
 const MAX_ATTEMPTS = 5;
@@ -123,14 +124,14 @@ export const createEmailStops = (client: DynamoDBDocumentClient, table: string, 
   ): Promise<EmailStop | undefined> => {
     const { isChanged, state } = await change(recipient, decide, entry);
     if (isChanged) {
-      logger.warn('email stopped', { tenant_id: recipient.tenant, recipient: shortMailboxHash(recipient), reason });
+      logger.warn('email stopped', { tenant_id: recipient.tenant, recipient: hashOf(recipient), reason });
       count({ email_stops: 1 });
     }
     return stopsAt(state, clock()).find((stop) => stop.reason === reason);
   };
 
   const resumeEntry = (recipient: Recipient, audit: Audit): TransactItem =>
-    audit({ action: 'resume-email', target_id: shortMailboxHash(recipient) });
+    audit({ action: 'resume-email', target_id: hashOf(recipient) });
 
   return {
     /** Returns the stop of the emails of a tenant to a mailbox, or undefined. Strongly consistent. */
@@ -146,7 +147,7 @@ export const createEmailStops = (client: DynamoDBDocumentClient, table: string, 
 
     /** Stops emails as their recipient wants. Repeating it changes nothing. @throws UnconfirmedChangeError */
     optOut(recipient: Recipient, audit: Audit): Promise<EmailStop | undefined> {
-      const entry = audit({ action: 'opt-out', target_id: shortMailboxHash(recipient) });
+      const entry = audit({ action: 'opt-out', target_id: hashOf(recipient) });
       const decide: Decide = ({ opted_out_at_ms }, nowMs) =>
         opted_out_at_ms === undefined ? { opted_out_at_ms: nowMs } : undefined;
       return begin(recipient, 'opted_out', decide, entry);

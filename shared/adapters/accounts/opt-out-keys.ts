@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
-import type { Clock } from '../../domain/clock.ts';
+import type { Clock } from '../../domain/time.ts';
 import { retryConflicts } from '../dynamodb/conditional-writes.ts';
 import type { Item } from '../dynamodb/items.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
-import type { Clock } from '../../domain/clock.ts';
+import type { Clock } from '../../domain/time.ts';
 import { FUNCTION_TIMEOUT_MS } from '../../domain/timeouts.ts';
 import { createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
 import { dailyCounter } from '../dynamodb/counters.ts';

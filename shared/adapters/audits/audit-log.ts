@@ -1,8 +1,8 @@
 import { type DynamoDBDocumentClient, PutCommand, type PutCommandInput } from '@aws-sdk/lib-dynamodb';
 import { type AuditedChange, type ChangeContext, parseStoredAudit, type StoredAudit } from '../../contracts/audit.ts';
 import { auditPartition, firstAuditId, newAuditId } from '../../domain/audit.ts';
-import type { Clock } from '../../domain/clock.ts';
-import { DAY_SECONDS } from '../../domain/day.ts';
+import type { Clock } from '../../domain/time.ts';
+import { DAY_SECONDS } from '../../domain/time.ts';
 import { queryItems, sortKeyOf } from '../dynamodb/items.ts';
 
 /** Who changes the data of which tenant. Without a tenant, an operator changes the whole stack. */

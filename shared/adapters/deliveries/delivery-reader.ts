@@ -1,14 +1,9 @@
 import { type DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { DeliveryStatus } from '../../contracts/outcomes.ts';
-import {
-  type DeliveryKey,
-  deliveryPartition,
-  type NotificationOfTenant,
-  parseDeliveryPartition,
-  shortenedId,
-} from '../../domain/delivery-key.ts';
+import { type DeliveryKey, deliveryPartition, parseDeliveryPartition, shortenedId } from '../../domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../domain/delivery-record.ts';
+import type { NotificationKey } from '../../domain/notification.ts';
 import { batchGet } from '../dynamodb/batches.ts';
 import { type Item, queryItems } from '../dynamodb/items.ts';
 import { errorTrace, logger } from '../logger.ts';
@@ -65,7 +60,7 @@ const readableRecord = (item: Item): DeliveryRecord | undefined => {
   try {
     return parseRecord(item);
   } catch (error) {
-    const { tenant: tenant_id, notificationId: notification_id } = parseDeliveryPartition(String(item.pk));
+    const { tenant: tenant_id, id: notification_id } = parseDeliveryPartition(String(item.pk));
     logger.error('unreadable delivery', { tenant_id, notification_id, sk: String(item.sk), ...errorTrace(error) });
     count({ internal_errors: 1 });
     return undefined;
@@ -82,7 +77,7 @@ export const createDeliveryReader = (client: DynamoDBDocumentClient, table: stri
    * @param before a sort key that the records must be below
    */
   const listPage = async (
-    notification: NotificationOfTenant,
+    notification: NotificationKey,
     {
       limit,
       before = CONFLICT_PREFIX,
@@ -137,7 +132,7 @@ export const createDeliveryReader = (client: DynamoDBDocumentClient, table: stri
 
     /** Returns a notification's deliveries by event time, newest first. */
     async listNewest(
-      notification: NotificationOfTenant,
+      notification: NotificationKey,
       limit: number,
       filter: DeliveryFilter = {},
     ): Promise<DeliveryRecord[]> {
@@ -168,7 +163,7 @@ export const createDeliveryReader = (client: DynamoDBDocumentClient, table: stri
     },
 
     /** When a different event with the same ID was last received, in ms since the epoch, by sort key of the record. */
-    async listConflicts(notification: NotificationOfTenant): Promise<ReadonlyMap<string, number>> {
+    async listConflicts(notification: NotificationKey): Promise<ReadonlyMap<string, number>> {
       const conflicts = new Map<string, number>();
       const items = queryItems(client, {
         TableName: table,

@@ -4,9 +4,9 @@ import {
   type DeliveryKey,
   deliveryPartition,
   failedMessagePartition,
-  type NotificationOfTenant,
   sortableTime,
 } from '../../domain/delivery-key.ts';
+import type { NotificationKey } from '../../domain/notification.ts';
 import { batchWrite } from '../dynamodb/batches.ts';
 import { type Item, queryPages, zlib } from '../dynamodb/items.ts';
 import type { ItemKey } from '../dynamodb/read-each.ts';
@@ -41,7 +41,7 @@ export type FailedMessage = {
 /** `$` is the character after `#`: this sorts after the message and before the next one. */
 const afterPosition = (position: string): string => `${position}$`;
 
-const toMessage = (partition: NotificationOfTenant, item: Item): FailedMessage => {
+const toMessage = (partition: NotificationKey, item: Item): FailedMessage => {
   const { pk, sk, record_sk, round, body_bytes, content, ttl } = storedMessage.parse(item);
   return {
     position: sk,
@@ -59,7 +59,7 @@ const toMessage = (partition: NotificationOfTenant, item: Item): FailedMessage =
 export const createFailedMessageList = (client: DynamoDBDocumentClient, table: string) => ({
   /** Yields messages in groups, oldest failure first: from `sinceMs` and after `after` until `untilMs`, exclusive. */
   async *list(
-    notification: NotificationOfTenant,
+    notification: NotificationKey,
     { sinceMs, after, untilMs }: { sinceMs: number; after: string | null; untilMs: number },
   ): AsyncGenerator<FailedMessage[]> {
     const since = sortableTime(sinceMs);

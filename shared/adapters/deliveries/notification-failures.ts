@@ -2,8 +2,9 @@ import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb
 import * as z from 'zod/mini';
 import { knownReason } from '../../contracts/delivery-record.ts';
 import type { FailureReason } from '../../contracts/outcomes.ts';
-import type { Clock } from '../../domain/clock.ts';
-import { deliveryPartition, failuresPartition, type NotificationOfTenant } from '../../domain/delivery-key.ts';
+import { deliveryPartition, failuresPartition } from '../../domain/delivery-key.ts';
+import type { NotificationKey } from '../../domain/notification.ts';
+import type { Clock } from '../../domain/time.ts';
 import { createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
 import { type Item, queryPages, sortKeyOf } from '../dynamodb/items.ts';
 import { CONFLICT_PREFIX } from './stored-record.ts';
@@ -89,7 +90,7 @@ export const createFailureWriter = (client: DynamoDBDocumentClient, table: strin
   };
 
   return async (
-    { tenant, notificationId }: NotificationOfTenant,
+    { tenant, id: notificationId }: NotificationKey,
     { failedIds, firstFailedAtMs, lastFailedAtMs, lastReason }: AddedFailures,
   ): Promise<void> => {
     const key = { pk: failuresPartition(tenant), sk: notificationId };
@@ -145,7 +146,7 @@ export const createFailureReader = (client: DynamoDBDocumentClient, table: strin
    * When an alert was last delivered after `sinceMs`, as far as the newest deliveries by event time show it. Eventually
    * consistent, which costs half.
    */
-  async lastDeliveredAtMs(notification: NotificationOfTenant, sinceMs: number): Promise<number | undefined> {
+  async lastDeliveredAtMs(notification: NotificationKey, sinceMs: number): Promise<number | undefined> {
     const { Items = [] } = await client.send(
       new QueryCommand({
         TableName: table,

@@ -1,7 +1,8 @@
 import { type DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { type Outage, outage as storedOutage } from '../../contracts/notice.ts';
-import { deliveryPartition, type NotificationOfTenant, outagePartition } from '../../domain/delivery-key.ts';
+import { deliveryPartition, outagePartition } from '../../domain/delivery-key.ts';
 import { RETENTION_SECONDS } from '../../domain/delivery-record.ts';
+import type { NotificationKey } from '../../domain/notification.ts';
 import { attributesUpdate, createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
 import { CONFLICT_PREFIX } from './stored-record.ts';
 
@@ -20,10 +21,10 @@ const MAX_TRIES = 20;
 /** Outages. Each write is conditional on the version that it changes, so applying it twice has no effect. */
 export const createOutages = (client: DynamoDBDocumentClient, table: string) => {
   const update = createConditionalUpdate(client, table);
-  const keyOf = (notification: NotificationOfTenant) => ({ pk: outagePartition(notification), sk: 'outage' });
+  const keyOf = (notification: NotificationKey) => ({ pk: outagePartition(notification), sk: 'outage' });
 
   /** The last outage, strongly consistent. */
-  const read = async (notification: NotificationOfTenant): Promise<Outage | undefined> => {
+  const read = async (notification: NotificationKey): Promise<Outage | undefined> => {
     const { Item } = await client.send(
       new GetCommand({ TableName: table, Key: keyOf(notification), ConsistentRead: true }),
     );
@@ -38,7 +39,7 @@ export const createOutages = (client: DynamoDBDocumentClient, table: string) => 
      * precede.
      */
     async change(
-      notification: NotificationOfTenant,
+      notification: NotificationKey,
       nowMs: number,
       change: (outage: Outage | undefined) => Outage | undefined | Promise<Outage | undefined>,
     ): Promise<Outage | undefined> {
@@ -59,7 +60,7 @@ export const createOutages = (client: DynamoDBDocumentClient, table: string) => 
     },
 
     /** Returns which of the newest alerts arrived after a time, ms since the epoch, as times. */
-    async deliveredAfter(notification: NotificationOfTenant, afterMs: number): Promise<number[]> {
+    async deliveredAfter(notification: NotificationKey, afterMs: number): Promise<number[]> {
       const { Items = [] } = await client.send(
         new QueryCommand({
           TableName: table,

@@ -1,6 +1,6 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
-import { DAY_SECONDS, utcDay } from '../../domain/day.ts';
+import { DAY_SECONDS, utcDay } from '../../domain/time.ts';
 import { awsConfig, createDocumentClient } from '../aws-client.ts';
 import { batchGet } from './batches.ts';
 import { createConditionalUpdate } from './conditional-writes.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../domain/clock.ts';
+import type { Clock } from '../../domain/time.ts';
 import type { WriteRequest } from './items.ts';
 
 /** Marks an error as throttling for the AWS SDK, so that `isDependencyFailure` and `isThrottled` apply. */

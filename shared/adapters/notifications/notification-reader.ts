@@ -1,12 +1,12 @@
 import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import type { NotificationAttributes } from '../../contracts/notification.ts';
 import type { NotificationRecord } from '../../contracts/responses/notifications.ts';
-import type { Clock } from '../../domain/clock.ts';
 import { unavailable } from '../../domain/errors.ts';
 import { inBatches } from '../../domain/in-batches.ts';
 import { defaultNotification, type NotificationKey } from '../../domain/notification.ts';
 import { maskedRecord } from '../../domain/notification-changes.ts';
 import { DEFAULT_NOTIFICATION_ID, isStoredNotificationId } from '../../domain/notification-id.ts';
+import type { Clock } from '../../domain/time.ts';
 import { batchGet } from '../dynamodb/batches.ts';
 import { type Item, queryItems, sortKeyOf } from '../dynamodb/items.ts';
 import { MAX_BATCH_KEYS } from '../dynamodb/read-each.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../domain/clock.ts';
 import type { EgressRule } from '../../domain/egress.ts';
+import type { Clock } from '../../domain/time.ts';
 import { createHttpClient, type HttpClient, RequestTimeoutError } from './http-client.ts';
 import type { SlowTenants } from './slow-tenants.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../domain/clock.ts';
+import type { Clock } from '../../domain/time.ts';
 import { RequestTimeoutError } from './http-client.ts';
 
 /** The period in which sends are counted, in slots of a second. */

@@ -1,6 +1,6 @@
 import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
-import type { Clock } from '../../domain/clock.ts';
+import type { Clock } from '../../domain/time.ts';
 import { type Caller, tokenHash } from '../../domain/token.ts';
 
 const storedToken = z.object({

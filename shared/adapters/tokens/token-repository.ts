@@ -1,8 +1,6 @@
 import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import { MAX_TOKENS, OPERATOR } from '../../contracts/token.ts';
-import type { Clock } from '../../domain/clock.ts';
-import { DAY_MS } from '../../domain/day.ts';
 import {
   badRequest,
   lastAdminToken,
@@ -11,6 +9,8 @@ import {
   unauthorized,
   unavailable,
 } from '../../domain/errors.ts';
+import type { Clock } from '../../domain/time.ts';
+import { DAY_MS } from '../../domain/time.ts';
 import { newToken, newTokenId, type Role, tokenHash } from '../../domain/token.ts';
 import type { Audit } from '../audits/audit-log.ts';
 import { type TransactItem, transact } from '../dynamodb/transactions.ts';

@@ -8,7 +8,6 @@ import type { PlanReport } from '../../contracts/delivery-report.ts';
 import type { Correlation } from '../../contracts/messages.ts';
 import { messageBody } from '../../contracts/messages.ts';
 import { readTrace } from '../../contracts/trace.ts';
-import type { Clock } from '../../domain/clock.ts';
 import { EVENTS_RECEIVED, PRODUCER_ERRORS, PRODUCER_FAULTS, PRODUCER_WARNINGS } from '../../domain/delivery-metrics.ts';
 import { findingFields } from '../../domain/event-findings.ts';
 import { isHeartbeat } from '../../domain/heartbeat.ts';
@@ -16,10 +15,11 @@ import {
   type InvalidEvent,
   idsOfEvent,
   isInvalidEvent,
-  MAX_NOTIFICATIONS,
+  MAX_PLANNED_NOTIFICATIONS,
   type PlannedEvent,
   planEvent,
 } from '../../domain/planned-event.ts';
+import type { Clock } from '../../domain/time.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import { createBatchConsumer, createMessageReturn, type Handled } from '../batch-consumer.ts';
 import { reportMessage } from '../report-messages.ts';
@@ -119,7 +119,7 @@ const deliveriesBytes = (events: readonly PlannedEvent[]): number =>
 
 const fits = (events: readonly PlannedEvent[]): boolean =>
   deliveriesBytes(events) <= MAX_GROUP_BYTES &&
-  events.reduce((sum, { ids }) => sum + ids.length, 0) <= MAX_NOTIFICATIONS;
+  events.reduce((sum, { ids }) => sum + ids.length, 0) <= MAX_PLANNED_NOTIFICATIONS;
 
 /** Events that share reads and batches, the smallest deliveries first: a large plan delays no other. */
 const eventGroups = <Event extends PlannedEvent>(events: readonly Event[]): Event[][] => {

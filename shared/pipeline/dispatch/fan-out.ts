@@ -7,13 +7,13 @@ import type { OutgoingMessage, Queues } from '../../adapters/queues.ts';
 import { withRetries, withTimeout } from '../../adapters/waiting.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import { truncateKey } from '../../contracts/text-rules.ts';
-import type { Clock } from '../../domain/clock.ts';
 import { createGatherer } from '../../domain/gather.ts';
 import { unstoredTarget } from '../../domain/heartbeat.ts';
 import { deliveryBody, deliveryBytes } from '../../domain/new-delivery-message.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
 import { isNotificationId } from '../../domain/notification-id.ts';
 import { idsOfEvent, type PlannedEvent } from '../../domain/planned-event.ts';
+import type { Clock } from '../../domain/time.ts';
 
 export type FannedOut<Event extends PlannedEvent = PlannedEvent> = {
   planned: Event;

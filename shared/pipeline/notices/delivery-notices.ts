@@ -8,8 +8,6 @@ import { withTimeout } from '../../adapters/waiting.ts';
 import type { DeliveryHappening } from '../../contracts/delivery-report.ts';
 import type { Outage } from '../../contracts/notice.ts';
 import { isStopReason } from '../../contracts/outcomes.ts';
-import type { Clock } from '../../domain/clock.ts';
-import { DAY_MS, startOf } from '../../domain/day.ts';
 import { parseDeliveryPartition } from '../../domain/delivery-key.ts';
 import { correlationOf, type DeliveryRecord } from '../../domain/delivery-record.ts';
 import { failureReasonOf, isFailing, unreachedAtMs } from '../../domain/delivery-status.ts';
@@ -22,6 +20,8 @@ import {
   outageAfterFailure,
   outageNumbers,
 } from '../../domain/outage.ts';
+import type { Clock } from '../../domain/time.ts';
+import { DAY_MS, startOf } from '../../domain/time.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import type { NoticeQueue } from './notice-queue.ts';
 import {
@@ -118,10 +118,10 @@ export const createDeliveryNotices = (
   };
 
   const queue = async (record: DeliveryRecord, createNotice: (delivery: ReportedDelivery) => Notice): Promise<void> => {
-    const target = parseDeliveryPartition(record.pk);
-    const delivery = { ...target, notification: undefined, record };
+    const { tenant, id: notificationId } = parseDeliveryPartition(record.pk);
+    const delivery = { tenant, notificationId, notification: undefined, record };
     if (notices.isQueued(createNotice(delivery).event.event_id)) return;
-    const notification = (await readNames(target.tenant, [target.notificationId])).get(target.notificationId);
+    const notification = (await readNames(tenant, [notificationId])).get(notificationId);
     await notices.queue(createNotice({ ...delivery, notification }), correlationOf(record), { toOperators: false });
   };
 

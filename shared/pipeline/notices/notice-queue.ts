@@ -2,10 +2,10 @@ import { lru } from 'tiny-lru';
 import type { Queues } from '../../adapters/queues.ts';
 import type { Correlation } from '../../contracts/messages.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
-import type { Clock } from '../../domain/clock.ts';
 import { noticeBody } from '../../domain/new-delivery-message.ts';
 import type { Notice } from '../../domain/notice.ts';
 import { type DeliveryTarget, defaultNotification, operatorsNotification } from '../../domain/notification.ts';
+import type { Clock } from '../../domain/time.ts';
 
 /** The maximum number of event IDs of queued notices in the cache of an execution environment. */
 const CACHE_SIZE = 1_000;

@@ -4,21 +4,22 @@ import type { NoticeContent } from '../../contracts/notice.ts';
 import type { StopReason } from '../../contracts/outcomes.ts';
 import type { NotificationRecord } from '../../contracts/responses/notifications.ts';
 import { headline, plainLine, plainName, truncate } from '../../domain/alert-text.ts';
-import { DAY_MS, dayEndMs, HOUR_MS, startOf } from '../../domain/day.ts';
-import { eventHash, eventIdTimeMs, parseDeliveryPartition } from '../../domain/delivery-key.ts';
+import { eventHash, parseDeliveryPartition } from '../../domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../domain/delivery-record.ts';
 import { failureReasonOf } from '../../domain/delivery-status.ts';
-import { type EmailStop, type Recipient, shortMailboxHash } from '../../domain/email-stop.ts';
+import { type EmailStop, mailboxHash, type Recipient } from '../../domain/email-stop.ts';
 import { namedRecord } from '../../domain/event-header.ts';
+import { eventIdTimeMs } from '../../domain/event-time.ts';
 import { failureText } from '../../domain/failure-text.ts';
 import { incidentKey } from '../../domain/incident.ts';
 import { createNotice, dailyNoticeId, type Notice, noticeId } from '../../domain/notice.ts';
 import type { OutageNumbers } from '../../domain/outage.ts';
 import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
 import { isSummary } from '../../domain/summary.ts';
+import { DAY_MS, dayEndMs, HOUR_MS, startOf } from '../../domain/time.ts';
 
 /** Maximum length of a label, in code points. Labels may have 255; email clients truncate subjects. */
-const MAX_LABEL_LENGTH = 80;
+const MAX_SHOWN_LABEL_LENGTH = 80;
 
 /** A notification as notices name it, or undefined if it was deleted or cannot be read. */
 export type Notification = Pick<NotificationRecord, 'label' | 'type'> | undefined;
@@ -72,7 +73,7 @@ export const eventOfRecord = (record: DeliveryRecord): EventHeader => {
  */
 const named = ({ notificationId, notification }: UnreachedDelivery): string => {
   const label = plainLine(notification?.label ?? '');
-  return label === '' ? notificationId : `"${truncate(label, MAX_LABEL_LENGTH)}"`;
+  return label === '' ? notificationId : `"${truncate(label, MAX_SHOWN_LABEL_LENGTH)}"`;
 };
 
 /** Of an alert that has arrived since, the last failure before that. */
@@ -195,7 +196,7 @@ export const unreachedNoticeId = (event: EventHeader, atMs: number): string => {
 /** Returns what an escalation is about: entity and alarm, or the notification of a summary. */
 const subjectOf = (event: EventHeader): string =>
   (isSummary(event) ? [event.entity] : [event.entity, event.alarm])
-    .map((record) => truncate(plainName(record) ?? '?', MAX_LABEL_LENGTH))
+    .map((record) => truncate(plainName(record) ?? '?', MAX_SHOWN_LABEL_LENGTH))
     .join(', ');
 
 /**
@@ -393,7 +394,7 @@ export const noticeTable = {
 
   /** As `unreached`: the notification plan lists only notifications that do not exist. */
   unknownPlan(alert: UnreachedAlert, ids: readonly string[]): Notice {
-    const listed = ids.slice(0, MAX_LISTED_IDS).map((id) => truncate(id, MAX_LABEL_LENGTH));
+    const listed = ids.slice(0, MAX_LISTED_IDS).map((id) => truncate(id, MAX_SHOWN_LABEL_LENGTH));
     const more = ids.length > MAX_LISTED_IDS ? ` and ${ids.length - MAX_LISTED_IDS} more` : '';
     return escalationOf(
       alert,
@@ -446,7 +447,7 @@ export const noticeTable = {
    */
   stopped(recipient: Recipient, { reason, sinceMs }: EmailStop): Notice {
     const { tenant, address } = recipient;
-    const id = dailyNoticeId('stopped', tenant, `${shortMailboxHash(recipient)}-${reason}`, sinceMs);
+    const id = dailyNoticeId('stopped', tenant, `${mailboxHash(tenant, recipient.address)}-${reason}`, sinceMs);
     return createNotice(tenant, id, {
       kind: 'stopped',
       subject: `Emails to ${address} are stopped`,

@@ -42,7 +42,7 @@ const stateOf = async (targets: TargetReads, key: NotificationKey): Promise<'exi
 /** Returns the key of the summary that may still deliver an alert, if there is one. */
 const summaryKey = (record: DeliveryRecord): DeliveryKey[] => {
   if (record.status !== 'summarized' || record.summary_id === undefined || hasReachedRecipient(record)) return [];
-  const { tenant, notificationId } = parseDeliveryPartition(record.pk);
+  const { tenant, id: notificationId } = parseDeliveryPartition(record.pk);
   return [deliveryKey({ tenant_id: tenant, event_id: record.summary_id }, notificationId)];
 };
 
@@ -62,7 +62,7 @@ export const createUnreachedCheck = ({ notifications, deliveries, random }: Chec
   const readRecords = async (keys: readonly DeliveryKey[]) => {
     const found = await deliveries.readReadable(keys);
     const summaries = await deliveries.readReadable(found.records.flatMap(summaryKey));
-    const idOf = ({ pk }: DeliveryKey): string => parseDeliveryPartition(pk).notificationId;
+    const idOf = ({ pk }: DeliveryKey): string => parseDeliveryPartition(pk).id;
     const unreadable = new Set([...found.unreadable, ...summaries.unreadable].map(idOf));
     const records = new Map([...found.records, ...summaries.records].map((record) => [idOf(record), record]));
     for (const id of unreadable) records.delete(id);
@@ -79,7 +79,7 @@ export const createUnreachedCheck = ({ notifications, deliveries, random }: Chec
     sk: string,
     ids: readonly string[],
   ): Promise<Destination[] | 'reached' | 'unattempted'> => {
-    const keys = ids.map((notificationId) => ({ pk: deliveryPartition({ tenant, notificationId }), sk }));
+    const keys = ids.map((notificationId) => ({ pk: deliveryPartition({ tenant, id: notificationId }), sk }));
     const { records, unreadable } = await readRecords(keys);
     if (![...records.values()].every((record) => isUnreached(record, scale))) return 'reached';
     const unattempted = ids.filter((id) => !records.has(id) && !unreadable.has(id));

@@ -90,7 +90,7 @@ export const createUnreachedEvents = ({
     const ownAtMs = unreachedAtMs(record);
     // If another one failed in a later hour, it is reported, too.
     if (!isUnreached(record, scale) || !(await escalation.isDue(event, ownAtMs))) return;
-    const { tenant, notificationId } = parseDeliveryPartition(record.pk);
+    const { tenant, id: notificationId } = parseDeliveryPartition(record.pk);
     const ids = siblings ?? (notice === 'summary' ? [] : await readDestinations(record));
     if (!ids) return;
     const otherIds = ids.filter((id) => id !== notificationId);

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { escape as escapeHtml } from 'html-escaper';
-import { utcTime } from '../../domain/day.ts';
 import type { EmailStop } from '../../domain/email-stop.ts';
+import { utcTime } from '../../domain/time.ts';
 
 /** What the buttons of the page send. That which stops emails is what mail services send (RFC 8058, section 3.1). */
 export const buttonFields = {

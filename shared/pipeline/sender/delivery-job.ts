@@ -8,10 +8,10 @@ import type { Queues } from '../../adapters/queues.ts';
 import { withRetries } from '../../adapters/waiting.ts';
 import type { Delivery } from '../../contracts/messages.ts';
 import { type NotificationTypeId, notificationTypes } from '../../contracts/notification-types.ts';
-import type { Clock } from '../../domain/clock.ts';
 import { deliveryId } from '../../domain/delivery-key.ts';
 import { eventTime } from '../../domain/event-header.ts';
 import type { EventTime } from '../../domain/event-time.ts';
+import type { Clock } from '../../domain/time.ts';
 
 export type SenderDependencies = {
   type: NotificationTypeId;

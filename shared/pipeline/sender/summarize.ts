@@ -60,7 +60,7 @@ export const createSummaries = (
     // The times of the message may be long ago, and if the own clock is slow, the summary of the window may be sent.
     if (isReceivedAgain(job.message)) return delivery.sendAgain();
     const { event, accepted_at_ms } = job.body;
-    const notice = summaryNotice({ tenant: event.tenant_id, notificationId: target.id }, window);
+    const notice = summaryNotice({ tenant: event.tenant_id, id: target.id }, window);
     await notices.queue(notice, correlationOf(record), {
       toContacts: false,
       toOperators: false,
@@ -112,7 +112,7 @@ export const createSummaries = (
       const timeMs = windowTimeMs(job);
       const isNear = await isNearLimit(tenant_id);
       const window = accountWindow(timeMs, settings.window_minutes, isNear);
-      const summary = { tenant_id, event_id: summaryId({ tenant: tenant_id, notificationId: target.id }, window) };
+      const summary = { tenant_id, event_id: summaryId({ tenant: tenant_id, id: target.id }, window) };
       // A larger number has room again.
       const full = `${summary.event_id} ${after}`;
       // One that was received before may be among the first, although it was not sent.

@@ -1,8 +1,8 @@
 import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
 import type { EmailStops } from '../../adapters/accounts/email-stops.ts';
-import { stopReasons } from '../../contracts/outcomes.ts';
+import { isStopReason, stopReasons } from '../../contracts/outcomes.ts';
 import { type AttemptOutcome, type Failure, failed } from '../../domain/attempt-outcome.ts';
-import { recipientHash } from '../../domain/delivery-key.ts';
+import { mailboxHash } from '../../domain/email-stop.ts';
 import type { Alert, Transport } from '../../domain/transport.ts';
 import type { SendEmail } from '../email-sender.ts';
 import type { RefusalOf } from '../sender/decisions.ts';
@@ -38,7 +38,7 @@ export const createEmailTransport =
     const { deliveryId, reachedRecipientHashes } = alert;
     const outcome = await sendEmail(alert, address, await messageOf(alert, accounts), label);
     if (isFailure(outcome)) return outcome;
-    const reached = new Set([...reachedRecipientHashes, recipientHash(deliveryId, address)]);
+    const reached = new Set([...reachedRecipientHashes, mailboxHash(deliveryId, address)]);
     return { ...outcome, reachedRecipientHashes: [...reached] };
   };
 
@@ -50,8 +50,6 @@ const notCounted = (): Failure =>
     retryAfterMs: 5_000,
   });
 
-const stopIndex = ({ reason }: Failure): number => stopReasons.findIndex((stop) => stop === reason);
-
 /** Each technical contact gets an email, a stopped one none. A retry goes to those that were not reached. */
 export const createTechnicalContactsTransport =
   (sendEmail: SendEmail, accounts: TimeZones & Pick<AccountRepository, 'technicalContacts'>): Transport =>
@@ -61,7 +59,7 @@ export const createTechnicalContactsTransport =
     const contacts = await accounts.technicalContacts(event.tenant_id);
     if (contacts.length === 0) return failed('permanent', 'no_contacts', 'The account has no technical contacts');
     const unreached = contacts
-      .map((contact) => ({ contact, hash: recipientHash(deliveryId, contact) }))
+      .map((contact) => ({ contact, hash: mailboxHash(deliveryId, contact) }))
       .filter(({ hash }) => !reachedRecipientHashes.includes(hash));
     const results = await Promise.all(
       unreached.map(async ({ contact, hash }) => ({
@@ -74,10 +72,8 @@ export const createTechnicalContactsTransport =
       ...results.flatMap(({ hash, outcome }) => (isFailure(outcome) ? [] : [hash])),
     ];
     const all = results.map(({ outcome }) => outcome).filter(isFailure);
-    const failures = all.filter((failure) => stopIndex(failure) < 0);
-    const [stop] = all
-      .filter((failure) => stopIndex(failure) >= 0)
-      .toSorted((one, other) => stopIndex(one) - stopIndex(other));
+    const failures = all.filter(({ reason }) => !isStopReason(reason));
+    const [stop] = stopReasons.flatMap((stopReason) => all.filter(({ reason }) => reason === stopReason));
     // A retryable failure takes precedence: a permanent failure of one contact must not prevent the retry for another.
     // A summary reaches the contacts above the daily limit.
     const combined =

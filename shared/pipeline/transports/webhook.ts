@@ -10,7 +10,7 @@ import type { HttpResponses } from '../../domain/http-outcome.ts';
 import { withoutSecrets } from '../../domain/response-text.ts';
 import { noSigningSecrets, signersAt } from '../../domain/signing-secrets.ts';
 import type { Alert, Transport } from '../../domain/transport.ts';
-import { MAX_BODY_BYTES, placeholdersWithoutValue, webhookBody } from '../../domain/webhook-body.ts';
+import { MAX_WEBHOOK_BODY_BYTES, placeholdersWithoutValue, webhookBody } from '../../domain/webhook-body.ts';
 import { secretsIn, sendByHttp, type TypeRequest } from './http-transport.ts';
 
 /** How much of the body is shown, in bytes. */
@@ -94,7 +94,7 @@ export const webhookResponses: HttpResponses = {
 const bodyTooLarge = failed(
   'permanent',
   'too_large',
-  `The body of webhook_request produces more than ${MAX_BODY_BYTES} bytes`,
+  `The body of webhook_request produces more than ${MAX_WEBHOOK_BODY_BYTES} bytes`,
 );
 
 const hasOwnBody = (request: WebhookRequest): boolean => Object.hasOwn(request, 'body');

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createEmailStops } from '../../../shared/adapters/accounts/email-stops.ts';
 import { logger } from '../../../shared/adapters/logger.ts';
-import { DAY_MS } from '../../../shared/domain/day.ts';
+import { DAY_MS } from '../../../shared/domain/time.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { countRequests } from '../../support/dynamodb-faults.ts';
 

@@ -3,7 +3,7 @@ import { type AuditRange, createAuditLog, createAuditReader } from '../../../sha
 import { createTokenRepository } from '../../../shared/adapters/tokens/token-repository.ts';
 import type { ChangeContext } from '../../../shared/contracts/audit.ts';
 import { auditRecord } from '../../../shared/domain/audit.ts';
-import { DAY_MS } from '../../../shared/domain/day.ts';
+import { DAY_MS } from '../../../shared/domain/time.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 
 const { client, newTenant } = useDatabase();

@@ -85,9 +85,9 @@ describe('a different event with the same ID', () => {
     await deliveries.claim(by('a'), NOW);
     await deliveries.recordConflict(by('a'), NOW + 5);
     await deliveries.update(by('a'), withStatus(by('a'), 'delivered', NOW));
-    const { tenant, notificationId } = parseDeliveryPartition(by('a').pk);
-    expect(await deliveries.listConflicts({ tenant, notificationId })).toEqual(new Map([[by('a').sk, NOW + 5]]));
-    expect(await deliveries.listNewest({ tenant, notificationId }, 10)).toEqual([
+    const { tenant, id: notificationId } = parseDeliveryPartition(by('a').pk);
+    expect(await deliveries.listConflicts({ tenant, id: notificationId })).toEqual(new Map([[by('a').sk, NOW + 5]]));
+    expect(await deliveries.listNewest({ tenant, id: notificationId }, 10)).toEqual([
       withStatus(by('a'), 'delivered', NOW),
     ]);
   });

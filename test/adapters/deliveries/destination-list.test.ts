@@ -7,7 +7,7 @@ import {
 import { deliveryKey } from '../../../shared/domain/delivery-key.ts';
 import { RETENTION_SECONDS } from '../../../shared/domain/delivery-record.ts';
 import { DEFAULT_NOTIFICATION_ID, newNotificationId } from '../../../shared/domain/notification-id.ts';
-import { MAX_NOTIFICATIONS } from '../../../shared/domain/planned-event.ts';
+import { MAX_PLANNED_NOTIFICATIONS } from '../../../shared/domain/planned-event.ts';
 import { itemsOf, useDatabase } from '../../support/dynamodb.ts';
 import { alarmEvent } from '../../support/events.ts';
 
@@ -49,7 +49,7 @@ describe('the list of the destinations of an event', () => {
 
   it('has room for the largest number of notifications', async () => {
     const event = newEvent();
-    const ids = newIds(MAX_NOTIFICATIONS);
+    const ids = newIds(MAX_PLANNED_NOTIFICATIONS);
     await write(event, ids, NOW_MS);
     expect(await read(keyOf(event))).toEqual(ids);
   });

@@ -28,11 +28,11 @@ let events = 0;
 
 /** Returns the partition of a new notification and a function that creates its failed messages. */
 const newNotification = (tenant = 'acme') => {
-  const notification = { tenant, notificationId: newNotificationId() };
+  const notification = { tenant, id: newNotificationId() };
   return {
     notification,
     failure: (failedAtMs: number, body = `{"body":${failedAtMs}}`) => ({
-      recordKey: deliveryKey({ tenant_id: tenant, event_id: `e${events++}:${NOW}:OK` }, notification.notificationId),
+      recordKey: deliveryKey({ tenant_id: tenant, event_id: `e${events++}:${NOW}:OK` }, notification.id),
       failedAtMs,
       body,
       round: 2,

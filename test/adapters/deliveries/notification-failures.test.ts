@@ -20,7 +20,7 @@ const readerAt = (nowMs: number) => createFailureReader(client, 'deliveries', ()
 
 let tenants = 0;
 /** Returns a notification of a new tenant. A tenant may contain any characters. */
-const newNotification = () => ({ tenant: `ten#ant ${tenants++}`, notificationId: newNotificationId() });
+const newNotification = () => ({ tenant: `ten#ant ${tenants++}`, id: newNotificationId() });
 
 const list = async (tenant: string, { nowMs = NOW_MS, start = '', groupSize = 10 } = {}) =>
   (await Array.fromAsync(readerAt(nowMs).list(tenant, start, groupSize))).flat();
@@ -40,7 +40,7 @@ describe('the failures of a notification', () => {
     await write(notification, { ...failedAt(NOW_MS + 9, 0), lastReason: 'network_error' });
     expect(await list(notification.tenant)).toEqual<NotificationFailures[]>([
       {
-        notificationId: notification.notificationId,
+        notificationId: notification.id,
         failedCount: 4,
         firstFailedAtMs: NOW_MS - 10,
         lastFailedAtMs: NOW_MS + 9,
@@ -89,8 +89,8 @@ describe('the failures of a notification', () => {
   it('are listed by ID from any text on, in groups, only for their tenant', async () => {
     const { tenant } = newNotification();
     const ids = Array.from({ length: 5 }, newNotificationId);
-    for (const notificationId of ids) await write({ tenant, notificationId }, failedAt(NOW_MS));
-    await write({ tenant: `#${tenant}`, notificationId: newNotificationId() }, failedAt(NOW_MS));
+    for (const notificationId of ids) await write({ tenant, id: notificationId }, failedAt(NOW_MS));
+    await write({ tenant: `#${tenant}`, id: newNotificationId() }, failedAt(NOW_MS));
     const listed = async (start: string, groupSize: number) =>
       (await list(tenant, { start, groupSize })).map(({ notificationId }) => notificationId);
     for (const groupSize of [1, 2, 5, 6]) expect(await listed('', groupSize)).toEqual(ids);

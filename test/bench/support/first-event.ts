@@ -35,7 +35,7 @@ const request = (name: FunctionName, destination: string) =>
   });
 
 const failedRecord = () => {
-  const failed = deliveryRecord({ tenant: 'acme', notificationId: stubNotificationId('webhook') }, 'event', {
+  const failed = deliveryRecord({ tenant: 'acme', id: stubNotificationId('webhook') }, 'event', {
     status: 'failed',
   });
   return streamRecord({ ...failed, status: 'pending' }, failed);

@@ -59,9 +59,9 @@ const failingWebhooks = (): Message[] =>
 
 const summaries = (): Message[] =>
   repeat(RETRIES, (index) => {
-    const notification = { tenant: TENANT, notificationId: stubNotificationId('email', index) };
+    const notification = { tenant: TENANT, id: stubNotificationId('email', index) };
     const notice = summaryNotice(notification, accountWindow(Date.now(), 5));
-    return { tenant: TENANT, body: noticeBody({ id: notification.notificationId }, notice, {}, Date.now()) };
+    return { tenant: TENANT, body: noticeBody({ id: notification.id }, notice, {}, Date.now()) };
   });
 
 export type WorstBatch = { name: string; create: () => object };

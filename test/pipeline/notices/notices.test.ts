@@ -6,7 +6,6 @@ import type { EventHeader } from '../../../shared/contracts/event-header.ts';
 import { failureReasons, type StopReason } from '../../../shared/contracts/outcomes.ts';
 import { factLines, factTexts, truncateUnits } from '../../../shared/domain/alert-text.ts';
 import { failed } from '../../../shared/domain/attempt-outcome.ts';
-import { DAY_MS, HOUR_MS } from '../../../shared/domain/day.ts';
 import { deliveryKey } from '../../../shared/domain/delivery-key.ts';
 import {
   claimedRecord,
@@ -21,6 +20,7 @@ import { eventHeader, eventTime } from '../../../shared/domain/event-header.ts';
 import { failureText } from '../../../shared/domain/failure-text.ts';
 import { noticeBody } from '../../../shared/domain/new-delivery-message.ts';
 import type { Notice } from '../../../shared/domain/notice.ts';
+import { DAY_MS, HOUR_MS } from '../../../shared/domain/time.ts';
 import { noticeTable, summaryProblem } from '../../../shared/pipeline/notices/notice-table.ts';
 import { emailMessage } from '../../../shared/pipeline/transports/email-message.ts';
 import { operatorMessage } from '../../../shared/pipeline/transports/managed.ts';

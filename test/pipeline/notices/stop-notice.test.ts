@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createEmailStops } from '../../../shared/adapters/accounts/email-stops.ts';
-import { DAY_MS } from '../../../shared/domain/day.ts';
-import { type EmailStop, type Recipient, shortMailboxHash } from '../../../shared/domain/email-stop.ts';
+import { type EmailStop, mailboxHash, type Recipient } from '../../../shared/domain/email-stop.ts';
+import { DAY_MS } from '../../../shared/domain/time.ts';
 import { createNoticeQueue } from '../../../shared/pipeline/notices/notice-queue.ts';
 import { MAX_STOP_NOTICES_PER_DAY, noticeTable } from '../../../shared/pipeline/notices/notice-table.ts';
 import { createStopNotices, type StopNoticeDependencies } from '../../../shared/pipeline/notices/stop-notice.ts';
@@ -49,7 +49,7 @@ it('a stop has a notice that names the address, and whose ID has only a hash of 
     ['Reason', 'bounced'],
     ['Since', NOW_MS],
   ]);
-  expect(event.event_id).toBe(`acme:${shortMailboxHash(recipient)}-bounced:${DAY_START_MS}:stopped`);
+  expect(event.event_id).toBe(`acme:${mailboxHash('acme', recipient.address)}-bounced:${DAY_START_MS}:stopped`);
   expect(JSON.stringify([event.event_id, event.entity, event.alarm])).not.toMatch(/oncall/i);
 });
 

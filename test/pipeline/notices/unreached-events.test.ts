@@ -127,7 +127,7 @@ const countedReads = () => {
   return { sizes, deliveries: { ...deliveries, readReadable } };
 };
 
-const idOf = ({ pk }: DeliveryRecord): string => parseDeliveryPartition(pk).notificationId;
+const idOf = ({ pk }: DeliveryRecord): string => parseDeliveryPartition(pk).id;
 
 describe('an escalation', () => {
   it.each([
@@ -255,9 +255,7 @@ describe('an escalation of an event that a summary lists for another notificatio
   const setUpAlert = async () => {
     const id = newNotificationId();
     const event = newEvent();
-    const summaryEvent = headerOf(
-      summaryNotice({ tenant: 'acme', notificationId: id }, accountWindow(NOW_MS, 5)).event,
-    );
+    const summaryEvent = headerOf(summaryNotice({ tenant: 'acme', id }, accountWindow(NOW_MS, 5)).event);
     const write = (...written: DeliveryRecord[]) => writeRecords(client, 'deliveries', written);
     const failed = failedRecord([id], {}, event);
     const own = failedRecord([idOf(failed)], {}, event, id);

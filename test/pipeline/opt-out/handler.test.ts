@@ -4,7 +4,7 @@ import { createEmailStops } from '../../../shared/adapters/accounts/email-stops.
 import { createOptOutKeys } from '../../../shared/adapters/accounts/opt-out-keys.ts';
 import { createAuditLog, createAuditReader } from '../../../shared/adapters/audits/audit-log.ts';
 import { logger } from '../../../shared/adapters/logger.ts';
-import { type EmailStop, type Recipient, shortMailboxHash } from '../../../shared/domain/email-stop.ts';
+import { type EmailStop, mailboxHash, type Recipient } from '../../../shared/domain/email-stop.ts';
 import { optOutUrl } from '../../../shared/domain/opt-out.ts';
 import { createOptOutHandler } from '../../../shared/pipeline/opt-out/handler.ts';
 import { apiRequest } from '../../support/api-request.ts';
@@ -162,7 +162,11 @@ describe('stopping emails', () => {
   it('and resuming them are audited once as changes of the recipient, without address, link and IP address', async () => {
     const { stop, resume, audited, recipient } = setUp();
     for (const change of [stop, stop, resume, resume]) expect(await change()).toMatchObject({ statusCode: 200 });
-    const recorded = { target_id: shortMailboxHash(recipient), actor: { type: 'recipient' }, request_id: 'request-1' };
+    const recorded = {
+      target_id: mailboxHash(recipient.tenant, recipient.address),
+      actor: { type: 'recipient' },
+      request_id: 'request-1',
+    };
     const entries = await audited();
     expect(entries).toMatchObject([
       { action: 'opt-out', ...recorded },

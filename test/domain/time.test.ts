@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { nextDay, secondsToNextDay } from '../../shared/domain/day.ts';
+import { nextDay, secondsToNextDay } from '../../shared/domain/time.ts';
 
 it.each([
   [Date.UTC(2026, 0, 1), 86_400, '2026-01-02T00:00:00.000Z'],

@@ -1,5 +1,10 @@
+/** Returns the current time in ms since the epoch. */
+export type Clock = () => number;
+
+/** A minute in ms. */
+export const MINUTE_MS = 60_000;
 /** An hour in ms. */
-export const HOUR_MS = 3_600_000;
+export const HOUR_MS = 60 * MINUTE_MS;
 /** A day in seconds. */
 export const DAY_SECONDS = 86_400;
 /** A day in ms. */

@@ -1,2 +1,0 @@
-/** Returns the current time in ms since the epoch. */
-export type Clock = () => number;
