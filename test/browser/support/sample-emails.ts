@@ -66,7 +66,7 @@ export const sampleEmails = (texts: EmailTexts): ReadonlyMap<string, string> => 
     ),
   );
   const summary = summaryNotice(
-    { tenant: 'acme', notificationId: failing.notificationId },
+    { tenant: 'acme', id: failing.notificationId },
     { startMs: EVENT_TIME_MS, endMs: EVENT_TIME_MS + 5 * MINUTE_MS, name: '5m', reason: 'Why.' },
   );
   const notices = {
