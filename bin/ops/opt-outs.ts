@@ -54,7 +54,7 @@ const undo = async (tenant: string, address: string, _: object, command: Command
   await assertKnown(session, tenant);
   const { documents, deployment, audit, print } = session;
   const recipient = { tenant, address };
-  const hash = mailboxHash(tenant, address);
+  const hash = mailboxHash({ tenant, address });
   const isRemoved = await createEmailStops(documents, deployment.outputs.AccountsTable).resumeByOperator(
     recipient,
     await audit(tenant),

@@ -31,7 +31,7 @@ export type Failure = {
 export type AttemptOutcome = ({ result: 'delivered'; status?: number | undefined; explanation: string } | Failure) & {
   /** Whether an endpoint of the operators failed, rather than a value of the tenant's; undefined if none was called. */
   isEndpointFailure?: boolean | undefined;
-  /** Hashes of the recipients whose email SES has accepted so far (`mailboxHash`). */
+  /** Hashes of the recipients whose email SES has accepted so far (`addressHash`). */
   reachedRecipientHashes?: string[] | undefined;
   /** What the result of a test contains of the request that was sent; never logged or stored. */
   shown?: Pick<TestResult, 'request' | 'warnings'> | undefined;

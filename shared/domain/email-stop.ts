@@ -31,16 +31,15 @@ const mailboxOf = (address: string): string => {
   return GMAIL.includes(domain) ? `${name.replaceAll('.', '')}@gmail.com` : `${name}@${domain}`;
 };
 
-/**
- * Returns a hash that identifies the mailbox of an address without showing it.
- *
- * @param salt the tenant, or in the record of a delivery its ID
- */
-export const mailboxHash = (salt: string, address: string): string =>
+/** Returns a hash that identifies an address, without showing it, among those with the same salt: 16 hex digits. */
+export const addressHash = (salt: string, address: string): string =>
   createHash('sha256')
-    .update(JSON.stringify([salt, mailboxOf(address)]))
-    .digest('base64url')
+    .update(JSON.stringify([salt, address]))
+    .digest('hex')
     .slice(0, 16);
+
+/** Returns the hash of the mailbox of a recipient, which all spellings of its address share. */
+export const mailboxHash = ({ tenant, address }: Recipient): string => addressHash(tenant, mailboxOf(address));
 
 /** What is stored about a mailbox. Times are ms since the epoch. */
 export type MailboxState = {

@@ -11,7 +11,7 @@ import type { DeliveryRecord, EmailReport } from '../contracts/delivery-record.t
 import { boundedText } from '../contracts/text.ts';
 import { type DeliveryKey, deliveryId, parseDeliveryPartition } from '../domain/delivery-key.ts';
 import { deliveryKeyFromTags, emailEventKinds, tenantOfTag } from '../domain/email-event.ts';
-import { mailboxHash, type Recipient } from '../domain/email-stop.ts';
+import { addressHash, type Recipient } from '../domain/email-stop.ts';
 import type { Clock } from '../domain/time.ts';
 import type { ParsedEnvironment } from '../environment.ts';
 import type { Counts } from './batch-consumer.ts';
@@ -110,7 +110,7 @@ const hashOf = (record: DeliveryRecord, address: string | undefined): string => 
   const [onlyRecipient, ...others] = reached_recipient_hashes;
   if (address === undefined && onlyRecipient !== undefined && others.length === 0) return onlyRecipient;
   const { tenant, id: notificationId } = parseDeliveryPartition(pk);
-  return mailboxHash(deliveryId({ tenant_id: tenant, event_id }, notificationId), address ?? '');
+  return addressHash(deliveryId({ tenant_id: tenant, event_id }, notificationId), address ?? '');
 };
 
 /**

@@ -7,7 +7,7 @@ import { parseJson } from '../../shared/contracts/json.ts';
 import { type Delivery, roundOf } from '../../shared/contracts/messages.ts';
 import { deliveryId, deliveryKey } from '../../shared/domain/delivery-key.ts';
 import { bodyForRound, MAX_ENVELOPE_BYTES, parseDelivery } from '../../shared/domain/delivery-message.ts';
-import { mailboxHash } from '../../shared/domain/email-stop.ts';
+import { addressHash } from '../../shared/domain/email-stop.ts';
 import { deliveryBody, deliveryBytes, sharedBody } from '../../shared/domain/new-delivery-message.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { alarmEvent, alertContent, EVENT_TIME_MS } from '../support/events.ts';
@@ -166,7 +166,7 @@ describe('the message of a delivery', () => {
       });
       const first = parse(deliveryBody({ id: 'nt01HZX3V5Q0000000000000ABC' }, shared, siblings));
       const reached_recipient_hashes = Array.from({ length: 60 }, (_, index) =>
-        mailboxHash('id', `${index}@example.com`),
+        addressHash('id', `${index}@example.com`),
       );
       const body = bodyForRound(first, { round: 1_000, reached_recipient_hashes });
       expect(envelopeBytes(body)).toBeLessThanOrEqual(MAX_ENVELOPE_BYTES);

@@ -6,7 +6,7 @@ import { type DeliveryReport, deliveryReport } from '../../shared/contracts/deli
 import { deliveryId } from '../../shared/domain/delivery-key.ts';
 import { claimedRecord, type DeliveryRecord, withStatus } from '../../shared/domain/delivery-record.ts';
 import { emailTags, tenantTag } from '../../shared/domain/email-event.ts';
-import { mailboxHash } from '../../shared/domain/email-stop.ts';
+import { addressHash } from '../../shared/domain/email-stop.ts';
 import { DEFAULT_NOTIFICATION_ID, newNotificationId } from '../../shared/domain/notification-id.ts';
 import { createEmailEventRecorder } from '../../shared/pipeline/email-events.ts';
 import { createDeliveries } from '../support/delivery-records.ts';
@@ -94,7 +94,7 @@ const claimedBy = (notification_id: string, claimId: string, nowMs: number) =>
 
 /** The recipient of emails, which appears in no log and no record. */
 const RECIPIENT = 'secret@example.com';
-const hashOf = (id: string, address: string) => mailboxHash(deliveryId(alarmEvent(), id), address);
+const hashOf = (id: string, address: string) => addressHash(deliveryId(alarmEvent(), id), address);
 
 /**
  * Records a delivery to a new notification, whose email SES accepted. By default, the event also goes to the default

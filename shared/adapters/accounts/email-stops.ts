@@ -45,9 +45,7 @@ const VERSION = ['opted_out_at_ms', 'complained_at_ms', 'bounced_until_ms', 'res
 /** The prefix of the keys of mailboxes. */
 export const EMAIL_STOP_PREFIX = 'email_stop';
 
-const hashOf = ({ tenant, address }: Recipient): string => mailboxHash(tenant, address);
-
-const keyOf = (recipient: Recipient) => ({ pk: `${EMAIL_STOP_PREFIX}#${hashOf(recipient)}#${recipient.tenant}` });
+const keyOf = (recipient: Recipient) => ({ pk: `${EMAIL_STOP_PREFIX}#${mailboxHash(recipient)}#${recipient.tenant}` });
 
 /** How often a change is decided again after another one. */
 const MAX_ATTEMPTS = 5;
@@ -124,14 +122,14 @@ export const createEmailStops = (client: DynamoDBDocumentClient, table: string, 
   ): Promise<EmailStop | undefined> => {
     const { isChanged, state } = await change(recipient, decide, entry);
     if (isChanged) {
-      logger.warn('email stopped', { tenant_id: recipient.tenant, recipient: hashOf(recipient), reason });
+      logger.warn('email stopped', { tenant_id: recipient.tenant, recipient: mailboxHash(recipient), reason });
       count({ email_stops: 1 });
     }
     return stopsAt(state, clock()).find((stop) => stop.reason === reason);
   };
 
   const resumeEntry = (recipient: Recipient, audit: Audit): TransactItem =>
-    audit({ action: 'resume-email', target_id: hashOf(recipient) });
+    audit({ action: 'resume-email', target_id: mailboxHash(recipient) });
 
   return {
     /** Returns the stop of the emails of a tenant to a mailbox, or undefined. Strongly consistent. */
@@ -147,7 +145,7 @@ export const createEmailStops = (client: DynamoDBDocumentClient, table: string, 
 
     /** Stops emails as their recipient wants. Repeating it changes nothing. @throws UnconfirmedChangeError */
     optOut(recipient: Recipient, audit: Audit): Promise<EmailStop | undefined> {
-      const entry = audit({ action: 'opt-out', target_id: hashOf(recipient) });
+      const entry = audit({ action: 'opt-out', target_id: mailboxHash(recipient) });
       const decide: Decide = ({ opted_out_at_ms }, nowMs) =>
         opted_out_at_ms === undefined ? { opted_out_at_ms: nowMs } : undefined;
       return begin(recipient, 'opted_out', decide, entry);

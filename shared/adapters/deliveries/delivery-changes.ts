@@ -35,7 +35,7 @@ export const createDeliveryChanges = (client: DynamoDBDocumentClient, table: str
      * Records what SES reported, and if the email did not arrive, that it bounced, whatever the status. Safe to apply
      * twice.
      *
-     * @param bounced the hash of the recipient's address (`mailboxHash`), undefined for a complaint
+     * @param bounced the hash of the recipient's address (`addressHash`), undefined for a complaint
      * @returns the record as stored, or undefined if it does not exist
      */
     async recordEmailReport(

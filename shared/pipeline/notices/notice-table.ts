@@ -447,7 +447,7 @@ export const noticeTable = {
    */
   stopped(recipient: Recipient, { reason, sinceMs }: EmailStop): Notice {
     const { tenant, address } = recipient;
-    const id = dailyNoticeId('stopped', tenant, `${mailboxHash(tenant, recipient.address)}-${reason}`, sinceMs);
+    const id = dailyNoticeId('stopped', tenant, `${mailboxHash(recipient)}-${reason}`, sinceMs);
     return createNotice(tenant, id, {
       kind: 'stopped',
       subject: `Emails to ${address} are stopped`,

@@ -2,7 +2,7 @@ import type { AccountRepository } from '../../adapters/accounts/account-reposito
 import type { EmailStops } from '../../adapters/accounts/email-stops.ts';
 import { isStopReason, stopReasons } from '../../contracts/outcomes.ts';
 import { type AttemptOutcome, type Failure, failed } from '../../domain/attempt-outcome.ts';
-import { mailboxHash } from '../../domain/email-stop.ts';
+import { addressHash } from '../../domain/email-stop.ts';
 import type { Alert, Transport } from '../../domain/transport.ts';
 import type { SendEmail } from '../email-sender.ts';
 import type { RefusalOf } from '../sender/decisions.ts';
@@ -38,7 +38,7 @@ export const createEmailTransport =
     const { deliveryId, reachedRecipientHashes } = alert;
     const outcome = await sendEmail(alert, address, await messageOf(alert, accounts), label);
     if (isFailure(outcome)) return outcome;
-    const reached = new Set([...reachedRecipientHashes, mailboxHash(deliveryId, address)]);
+    const reached = new Set([...reachedRecipientHashes, addressHash(deliveryId, address)]);
     return { ...outcome, reachedRecipientHashes: [...reached] };
   };
 
@@ -59,7 +59,7 @@ export const createTechnicalContactsTransport =
     const contacts = await accounts.technicalContacts(event.tenant_id);
     if (contacts.length === 0) return failed('permanent', 'no_contacts', 'The account has no technical contacts');
     const unreached = contacts
-      .map((contact) => ({ contact, hash: mailboxHash(deliveryId, contact) }))
+      .map((contact) => ({ contact, hash: addressHash(deliveryId, contact) }))
       .filter(({ hash }) => !reachedRecipientHashes.includes(hash));
     const results = await Promise.all(
       unreached.map(async ({ contact, hash }) => ({

@@ -49,7 +49,7 @@ it('a stop has a notice that names the address, and whose ID has only a hash of 
     ['Reason', 'bounced'],
     ['Since', NOW_MS],
   ]);
-  expect(event.event_id).toBe(`acme:${mailboxHash('acme', recipient.address)}-bounced:${DAY_START_MS}:stopped`);
+  expect(event.event_id).toBe(`acme:${mailboxHash(recipient)}-bounced:${DAY_START_MS}:stopped`);
   expect(JSON.stringify([event.event_id, event.entity, event.alarm])).not.toMatch(/oncall/i);
 });
 

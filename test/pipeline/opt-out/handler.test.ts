@@ -163,7 +163,7 @@ describe('stopping emails', () => {
     const { stop, resume, audited, recipient } = setUp();
     for (const change of [stop, stop, resume, resume]) expect(await change()).toMatchObject({ statusCode: 200 });
     const recorded = {
-      target_id: mailboxHash(recipient.tenant, recipient.address),
+      target_id: mailboxHash(recipient),
       actor: { type: 'recipient' },
       request_id: 'request-1',
     };

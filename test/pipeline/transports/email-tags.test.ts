@@ -3,7 +3,7 @@ import PostalMime from 'postal-mime';
 import { describe, expect, it, vi } from 'vitest';
 import { emailTags, tenantTag } from '../../../shared/domain/email-event.ts';
 import type { EmailStop } from '../../../shared/domain/email-stop.ts';
-import { mailboxHash } from '../../../shared/domain/email-stop.ts';
+import { addressHash } from '../../../shared/domain/email-stop.ts';
 import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { parseOptOutQuery } from '../../../shared/domain/opt-out.ts';
 import type { Alert } from '../../../shared/domain/transport.ts';
@@ -41,7 +41,7 @@ const requestOf = async (changes?: Partial<Alert>, stops?: Stops) => {
   const { outcome, form } = await send(changes, stops);
   expect(outcome).toMatchObject({
     result: 'delivered',
-    reachedRecipientHashes: [mailboxHash(alert.deliveryId, 'a@example.com')],
+    reachedRecipientHashes: [addressHash(alert.deliveryId, 'a@example.com')],
   });
   return { form, message: await PostalMime.parse(Buffer.from(form.get('RawMessage.Data') ?? '', 'base64')) };
 };

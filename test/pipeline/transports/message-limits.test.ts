@@ -3,7 +3,7 @@ import type { HttpClient } from '../../../shared/adapters/outbound-http/http-cli
 import { noticeContent } from '../../../shared/contracts/notice.ts';
 import type { StopReason } from '../../../shared/contracts/outcomes.ts';
 import { type AttemptOutcome, failed } from '../../../shared/domain/attempt-outcome.ts';
-import { mailboxHash } from '../../../shared/domain/email-stop.ts';
+import { addressHash } from '../../../shared/domain/email-stop.ts';
 import { NoTimeLeftError } from '../../../shared/domain/timeouts.ts';
 import type { DailyLimit, MessageLimits } from '../../../shared/pipeline/daily-limit.ts';
 import type { EmailSenderDependencies } from '../../../shared/pipeline/email-sender.ts';
@@ -83,7 +83,7 @@ it('an SMS to a country that operators do not allow is rejected', async () => {
 });
 
 describe('an alert to contacts', () => {
-  const hashOf = (contact: string): string => mailboxHash(alert.deliveryId, contact);
+  const hashOf = (contact: string): string => addressHash(alert.deliveryId, contact);
   const delivered: AttemptOutcome = { result: 'delivered', explanation: '' };
   const both = { [ONE]: 'bounced', [OTHER]: 'opted_out' } as const;
 
