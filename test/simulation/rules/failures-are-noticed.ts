@@ -87,6 +87,9 @@ export const failuresAreNoticed: Rule = {
   },
 };
 
+/** Returns the name of a mailbox, which all spellings of its address share. */
+const mailboxNameOf = (address: string): string | undefined => /^[^+@]*/.exec(address.toLowerCase())?.[0];
+
 /** The technical contacts get a notice of each notification whose email was rejected, and of each stop after a report of SES. */
 export const emailReportsAreNoticed: Rule = {
   name: 'email reports are noticed',
@@ -111,8 +114,9 @@ export const emailReportsAreNoticed: Rule = {
                       (kind === 'Reject'
                         ? notification === delivery.notification.index &&
                           startMs + arrival.atMs >= startOfDay(startMs + atMs)
-                        : // An earlier report may have begun the stop.
-                          noticeKind === 'stopped' && arrival.text.includes(`Emails to ${to.split('@')[0]}@`)),
+                        : // An earlier report, about another spelling of the address, may have begun the stop.
+                          noticeKind === 'stopped' &&
+                          mailboxNameOf(/Emails to (\S+)@/.exec(arrival.text)?.[1] ?? '') === mailboxNameOf(to)),
                   ),
               )
               .map((contact) => `${kind} of ${nameOf(delivery)}: ${contact} got no notice.`),
