@@ -116,7 +116,8 @@ export const emailReportsAreNoticed: Rule = {
                           startMs + arrival.atMs >= startOfDay(startMs + atMs)
                         : // An earlier report, about another spelling of the address, may have begun the stop.
                           noticeKind === 'stopped' &&
-                          mailboxNameOf(/Emails to (\S+)@/.exec(arrival.text)?.[1] ?? '') === mailboxNameOf(to)),
+                          mailboxNameOf(/Emails to (\S+)@/.exec(arrival.text)?.[1] ?? '') ===
+                            mailboxNameOf(delivery.notification.mailbox ?? to)),
                   ),
               )
               .map((contact) => `${kind} of ${nameOf(delivery)}: ${contact} got no notice.`),
