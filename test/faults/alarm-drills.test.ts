@@ -104,6 +104,8 @@ describe('the alarm drill', () => {
     stepMs?: number;
     /** Alarms that fire while what waited is delivered. */
     afterwards?: readonly string[];
+    /** Alarms that fire then only if what waited is spread over three minutes. */
+    possible?: readonly string[];
   };
 
   /**
@@ -114,7 +116,7 @@ describe('the alarm drill', () => {
    */
   const drill = async (
     annotate: TestContext['annotate'],
-    { alarms, outage = () => [], requests = () => undefined, stepMs, afterwards = [] }: Drill,
+    { alarms, outage = () => [], requests = () => undefined, stepMs, afterwards = [], possible = [] }: Drill,
   ): Promise<void> => {
     const { watch } = harness;
     expect(watch.firing).toEqual([]);
@@ -137,7 +139,8 @@ describe('the alarm drill', () => {
       await harness.advanceMinutes(1, isTraffic ? requests : undefined, MINUTE_MS);
     }
     expect(watch.firing).toEqual([]);
-    expect(firedNames()).toEqual([...alarms, ...afterwards].toSorted());
+    const certain = firedNames().filter((name) => !possible.includes(name));
+    expect(certain).toEqual([...alarms, ...afterwards].toSorted());
     const minutes = fired().map(({ alarm, atMs }) => `${alarm} after ${((atMs - startMs) / MINUTE_MS).toFixed(1)} min`);
     await annotate(`${minutes.join(', ')}; all clear ${minutesSince(recoveredMs)} min after the recovery`);
   };
@@ -302,7 +305,7 @@ describe('the alarm drill', () => {
       () => ({
         alarms: ['InternalErrors', 'FailuresNotSeen', 'MessagesAging'],
         // The records that waited are old when the watcher sends them.
-        afterwards: ['ReportsLate'],
+        possible: ['ReportsLate'],
         outage: () => [failWebhooks(), deny('Reports-watch-deliveries', 'sqs')],
         requests: traffic(['webhook']),
       }),
