@@ -43,7 +43,12 @@ export const failuresAreNoticed: Rule = {
       const own = notices.filter((notice) => notice.notification === notification.index);
       const arrivedMs = arrivalsAt(notification, tenant, observations);
       /** Returns the contacts that got none of these notices since a time, in time if nothing delayed it. */
-      const uninformed = (kinds: readonly NoticeKind[], failedAtMs: number, fromMs: number): string[] => {
+      const uninformed = (
+        kinds: readonly NoticeKind[],
+        failedAtMs: number,
+        fromMs: number,
+        beganMs: readonly number[] = [],
+      ): string[] => {
         return contactsOf(tenant, { fromMs, atMs: failedAtMs - startMs }, observations).filter(
           (contact) =>
             !own.some(
@@ -51,7 +56,12 @@ export const failuresAreNoticed: Rule = {
                 arrival.to === contact &&
                 kinds.includes(kind) &&
                 arrival.atMs >= fromMs &&
-                arrival.atMs <= noticeByMs(tenant, contact, failedAtMs - startMs, observations),
+                arrival.atMs <=
+                  Math.max(
+                    ...[failedAtMs - startMs, ...beganMs].map((atMs) =>
+                      noticeByMs(tenant, contact, atMs, observations),
+                    ),
+                  ),
             ),
         );
       };
@@ -74,7 +84,16 @@ export const failuresAreNoticed: Rule = {
         const byMs = reportedByMs(observations, { tenant: tenant.name, eventId: entry.event_id }, atMs);
         if (arrivedMs.some((timeMs) => timeMs > atMs - MINUTE_MS && timeMs <= byMs)) return [];
         const sinceMs = (arrivedMs.findLast((timeMs) => timeMs <= atMs) ?? MINUTE_MS) - MINUTE_MS;
-        return uninformed(['failing', 'undelivered'], failedAtMs, sinceMs)
+        // The notice of an outage that an earlier alert began may be retried, and is not repeated.
+        const beganMs = entries
+          .map(
+            (other) =>
+              failingFromMs(other, notification) ??
+              (other.status === 'failed' ? other.updated_at : Number.POSITIVE_INFINITY),
+          )
+          .map((timeMs) => timeMs - startMs)
+          .filter((timeMs) => timeMs >= sinceMs && timeMs < atMs);
+        return uninformed(['failing', 'undelivered'], failedAtMs, sinceMs, beganMs)
           .filter((contact) => announcedOn(own, contact, failedAtMs, observations) < MAX_ANNOUNCED_PER_DAY)
           .map((contact) => `${entry.event_id} to ${name} was failing, and ${contact} got no notice in time.`);
       });

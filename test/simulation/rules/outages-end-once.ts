@@ -62,10 +62,16 @@ const FIRST_FAILURE = /^First failure: ([\d-]+) ([\d:]+) UTC([+-][\d:]+)?$/m;
  * An alert in the history. Times are ms since the start. One that had failed and that a summary lists, or a newer one
  * superseded, is not still failed. It ends an outage if another one arrived in its place before that.
  */
-type Alert = { failedMs: readonly number[]; endedMs: number; isDelivered: boolean; isStillFailed: boolean };
+type Alert = {
+  eventId: string;
+  failedMs: readonly number[];
+  endedMs: number;
+  isDelivered: boolean;
+  isStillFailed: boolean;
+};
 
 const alertOf = (
-  { attempts, status, updated_at }: HistoryEntry,
+  { event_id: eventId, attempts, status, updated_at }: HistoryEntry,
   entries: readonly HistoryEntry[],
   startMs: number,
 ): Alert => {
@@ -80,6 +86,7 @@ const alertOf = (
         other.status === 'delivered' && other.updated_at > Math.max(...failed) && other.updated_at <= updated_at,
     );
   return {
+    eventId,
     failedMs: failed.map((timeMs) => timeMs - startMs),
     endedMs: isDelivered || isReplaced ? updated_at - startMs : Number.POSITIVE_INFINITY,
     isDelivered,
@@ -180,8 +187,8 @@ const problemsOf = (
     const ofOutage = alerts.filter(
       (alert) =>
         isUnattempted(alert) ||
-        // The alert that ended it may have failed before it began.
-        alert.endedMs === endedAtMs ||
+        // The alert that ended it, the first one that was reported, may have failed before it began.
+        text.includes(`Event: ${alert.eventId}\n`) ||
         alert.failedMs.some((timeMs) => timeMs >= beganAtMs),
     );
     const isCount =
