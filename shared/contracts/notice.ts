@@ -40,8 +40,6 @@ export type NoticeContent = z.infer<typeof noticeContent>;
 export const outage = z.object({
   /** When the attempt that began it failed. It identifies the outage. */
   started_at_ms: z.number(),
-  /** When the first attempt of that alert failed in this outage. */
-  first_failed_at_ms: z.number(),
   /** When an alert that had failed arrived; absent while the outage lasts. */
   ended_at_ms: z.optional(z.number()),
   /** The notice that announces it. */

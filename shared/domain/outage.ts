@@ -9,8 +9,6 @@ const MAX_ANNOUNCED_PER_DAY = 3;
 export type OutageFailure = {
   /** When its last attempt failed: the day of its notice. */
   failedAtMs: number;
-  /** When its first attempt failed. */
-  firstFailedAtMs: number;
   /** The notices that it may cause. */
   kinds: readonly ('failing' | 'undelivered')[];
 };
@@ -43,17 +41,14 @@ export const outageAfterFailure = (
 ): Outage | undefined => {
   const firstNotice = firstNoticeOf(outage, failure);
   if (firstNotice === undefined) return outage;
-  const { failedAtMs, firstFailedAtMs } = failure;
+  const { failedAtMs } = failure;
   const day = startOf(DAY_MS, failedAtMs);
   const { announced_day_ms = 0, announced_count = 0, version = 0 } = outage ?? {};
   const undelivered_day_ms = firstNotice === 'undelivered' ? day : (outage?.undelivered_day_ms ?? 0);
-  const endedAtMs = outage?.ended_at_ms;
-  const isNew = !outage || wasDelivered || failedAtMs > (endedAtMs ?? Number.POSITIVE_INFINITY);
+  const isNew = !outage || wasDelivered || failedAtMs > (outage.ended_at_ms ?? Number.POSITIVE_INFINITY);
   if (!isNew) return firstNotice === 'undelivered' ? { ...outage, undelivered_day_ms } : outage;
   return {
     started_at_ms: failedAtMs,
-    // An alert that also failed in the outage before fails in this one since its end.
-    first_failed_at_ms: firstFailedAtMs > (endedAtMs ?? 0) ? firstFailedAtMs : failedAtMs,
     ended_at_ms: undefined,
     first_notice: firstNotice,
     announced_day_ms: Math.max(day, announced_day_ms),
@@ -78,41 +73,47 @@ export type OutageNumbers = {
   failed: number;
   delivered: number;
   stillFailed: number;
-  /** When an alert last failed that has not arrived since, in ms since the epoch. */
+  /** When the first of them failed in the outage. Times are ms since the epoch. */
+  firstFailedAtMs: number;
+  /** When an alert last failed that has not arrived since. */
   lastFailedAtMs: number;
   /** Whether no alert was delivered after that. */
   isLasting: boolean;
 };
 
-const timesOf = (records: readonly DeliveryRecord[], timeOf: (record: DeliveryRecord) => number | undefined): number =>
-  Math.max(0, ...records.map((record) => timeOf(record) ?? 0));
-
 /**
- * Returns the numbers of an outage.
+ * Returns the numbers of an outage. Its alerts are those that failed since the last arrival before it: failures may be
+ * reported in any order.
  *
+ * @param startedAtMs when the outage began, by the first failure that was reported
  * @param ended the alert that may end it, which may have failed before it began
  * @param history the newest part of the history of the notification
  */
 export const outageNumbers = (
-  { started_at_ms, first_failed_at_ms }: Pick<Outage, 'started_at_ms' | 'first_failed_at_ms'>,
+  startedAtMs: number,
   ended: DeliveryRecord,
   history: readonly DeliveryRecord[],
 ): OutageNumbers => {
   const others = history.filter(({ sk, notice }) => sk !== ended.sk && (notice === undefined || notice === 'summary'));
-  const hasFailed = ({ last_failed_at_ms = 0 }: DeliveryRecord): boolean => last_failed_at_ms >= first_failed_at_ms;
-  const failed = [ended, ...others.filter(hasFailed)];
+  const arrivedAtMs = [ended, ...others]
+    .filter(({ status }) => status === 'delivered')
+    .map(({ updated_at_ms }) => updated_at_ms);
+  const sinceMs = Math.max(0, ...arrivedAtMs.filter((timeMs) => timeMs < startedAtMs));
+  const failed = [ended, ...others.filter(({ last_failed_at_ms = 0 }) => last_failed_at_ms > sinceMs)];
   const stillFailed = failed.filter(({ status }) => ['pending', 'failed', 'bounced'].includes(status));
-  const delivered = [ended, ...others].filter(({ status }) => status === 'delivered');
   // In place of the alert, another one may have arrived before the outage began, or been withheld.
-  const lastFailedAtMs = Math.max(
-    started_at_ms,
-    timesOf([...stillFailed, ...(ended.status === 'delivered' ? [] : [ended])], (record) => record.last_failed_at_ms),
-  );
+  const notArrived = ended.status === 'delivered' ? stillFailed : [...stillFailed, ended];
+  const lastFailedAtMs = Math.max(startedAtMs, ...notArrived.map(({ last_failed_at_ms = 0 }) => last_failed_at_ms));
+  const failedAtMs = failed.flatMap(({ first_attempt_at_ms, last_failed_at_ms = 0 }) => [
+    first_attempt_at_ms,
+    last_failed_at_ms,
+  ]);
   return {
     failed: failed.length,
     delivered: failed.filter(({ status }) => status === 'delivered').length,
     stillFailed: stillFailed.length,
+    firstFailedAtMs: Math.min(startedAtMs, ...failedAtMs.filter((timeMs) => timeMs > sinceMs)),
     lastFailedAtMs,
-    isLasting: lastFailedAtMs > timesOf(delivered, (record) => record.updated_at_ms),
+    isLasting: lastFailedAtMs > Math.max(0, ...arrivedAtMs),
   };
 };

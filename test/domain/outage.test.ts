@@ -8,15 +8,8 @@ const DAY_START_MS = Date.UTC(2026, 0, 1);
 const MINUTE_MS = 60_000;
 const at = (minutes: number, days = 0): number => DAY_START_MS + days * DAY_MS + minutes * MINUTE_MS;
 
-const failing = (failedAtMs: number, firstFailedAtMs = failedAtMs - 3 * MINUTE_MS): OutageFailure => ({
-  failedAtMs,
-  firstFailedAtMs,
-  kinds: ['failing'],
-});
-const failed = (failedAtMs: number): OutageFailure => ({
-  ...failing(failedAtMs),
-  kinds: ['undelivered', 'failing'],
-});
+const failing = (failedAtMs: number): OutageFailure => ({ failedAtMs, kinds: ['failing'] });
+const failed = (failedAtMs: number): OutageFailure => ({ failedAtMs, kinds: ['undelivered', 'failing'] });
 
 const begin = (failure: OutageFailure, before?: Outage, wasDelivered = false): Outage => {
   const begun = outageAfterFailure(before, failure, wasDelivered);
@@ -38,7 +31,7 @@ const noticesAfter = (...failures: OutageFailure[]) => {
 describe('an outage', () => {
   it('begins with the first failure, and lasts until an alert arrives', () => {
     const begun = begin(failing(at(5)));
-    expect(begun).toMatchObject({ started_at_ms: at(5), first_failed_at_ms: at(2), first_notice: 'failing' });
+    expect(begun).toMatchObject({ started_at_ms: at(5), first_notice: 'failing' });
     for (const later of [failing(at(9)), failing(at(2))]) expect(outageAfterFailure(begun, later, false)).toBe(begun);
     expect(outageAfterFailure(begun, failing(at(9)), true)).toMatchObject({ started_at_ms: at(9) });
   });
@@ -47,8 +40,8 @@ describe('an outage', () => {
     const ended = endedOutage(begin(failing(at(5))), at(9));
     expect(ended.ended_at_ms).toBe(at(9));
     expect(outageAfterFailure(ended, failing(at(8)), false)).toBe(ended);
-    const next = begin(failing(at(10), at(4)), ended);
-    expect(next).toMatchObject({ started_at_ms: at(10), first_failed_at_ms: at(10), first_notice: 'failing' });
+    const next = begin(failing(at(10)), ended);
+    expect(next).toMatchObject({ started_at_ms: at(10), first_notice: 'failing' });
     expect(next.ended_at_ms).toBeUndefined();
   });
 
@@ -69,8 +62,8 @@ describe('an outage', () => {
     const third = others.reduce((before, failure) => begin(failure, before, true), begin(first ?? failing(at(1))));
     const ended = endedOutage(third, at(4));
     expect(outageAfterFailure(ended, failing(at(5)), true)).toBe(ended);
-    const next = begin(failing(at(0, 1), at(5)), ended);
-    expect(next).toMatchObject({ started_at_ms: at(0, 1), first_failed_at_ms: at(5), announced_count: 1 });
+    const next = begin(failing(at(0, 1)), ended);
+    expect(next).toMatchObject({ started_at_ms: at(0, 1), announced_count: 1 });
     expect(outageAfterFailure(next, failing(at(0, 2)), false)).toBe(next);
   });
 
@@ -93,31 +86,36 @@ describe('an outage', () => {
 });
 
 describe('the numbers of an outage', () => {
-  const outage = begin(failing(at(5)));
+  const startedAtMs = at(5);
   let events = 0;
   const alert = (changes: Parameters<typeof deliveryRecord>[2]) =>
-    deliveryRecord({ tenant: 'acme', id: 'ntA' }, `event${events++}`, changes);
+    deliveryRecord({ tenant: 'acme', id: 'ntA' }, `event${events++}`, {
+      updated_at_ms: at(10),
+      first_attempt_at_ms: 0,
+      ...changes,
+    });
   const arrived = alert({ last_failed_at_ms: at(6), updated_at_ms: at(10) });
 
-  it('count the alerts that failed since its first failure, without notices', () => {
+  it('count the alerts that failed since the last arrival before it, without notices', () => {
     const records = [
       arrived,
-      alert({ last_failed_at_ms: at(2) }),
-      alert({ last_failed_at_ms: at(1) }),
+      alert({ last_failed_at_ms: at(1), updated_at_ms: at(1) }),
+      alert({ last_failed_at_ms: at(2), first_attempt_at_ms: at(0) }),
       alert({}),
-      alert({ status: 'pending', last_failed_at_ms: at(7) }),
+      alert({ status: 'pending', last_failed_at_ms: at(7), first_attempt_at_ms: at(4) }),
       alert({ status: 'failed', last_failed_at_ms: at(8) }),
       alert({ status: 'cancelled', last_failed_at_ms: at(8) }),
       alert({ status: 'failed', last_failed_at_ms: at(8), notice: 'unreached' }),
     ];
-    expect(outageNumbers(outage, arrived, records)).toEqual({
+    expect(outageNumbers(startedAtMs, arrived, records)).toEqual({
       failed: 5,
       delivered: 2,
       stillFailed: 2,
+      firstFailedAtMs: at(2),
       lastFailedAtMs: at(8),
       isLasting: false,
     });
-    expect(outageNumbers(outage, { ...arrived, last_failed_at_ms: at(1) }, [])).toMatchObject({
+    expect(outageNumbers(startedAtMs, { ...arrived, last_failed_at_ms: at(1) }, [])).toMatchObject({
       failed: 1,
       delivered: 1,
     });
@@ -136,6 +134,6 @@ describe('the numbers of an outage', () => {
       false,
     ],
   ] as const)('say that it %s', (_, records, isLasting) => {
-    expect(outageNumbers(outage, arrived, [arrived, ...records])).toMatchObject({ isLasting });
+    expect(outageNumbers(startedAtMs, arrived, [arrived, ...records])).toMatchObject({ isLasting });
   });
 });

@@ -24,13 +24,7 @@ import type { Clock } from '../../domain/time.ts';
 import { DAY_MS, startOf } from '../../domain/time.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import type { NoticeQueue } from './notice-queue.ts';
-import {
-  eventOfRecord,
-  firstFailureMs,
-  type Notification,
-  noticeTable,
-  type ReportedDelivery,
-} from './notice-table.ts';
+import { eventOfRecord, type Notification, noticeTable, type ReportedDelivery } from './notice-table.ts';
 
 /** The maximum time to read labels. Notifications may be large, and slow reads must not prevent the notice. */
 const MAX_READ_MS = 1_000;
@@ -104,8 +98,8 @@ export const createDeliveryNotices = (
   { API_URL: apiUrl, RETRY_DELAY_SCALE: scale, DEAD_LETTER_EMAIL, FAILING_NOTICES }: NoticeEnvironment,
 ) => {
   /**
-   * By partition key, for failures also whether the alert was dead-lettered, the time before which they change nothing in
-   * an outage. So a storm costs one check a moment, and none once a day has all its notices.
+   * By partition key, for failures also the day on which the alert was dead-lettered, the time before which they change
+   * nothing in an outage. So a storm costs one check a moment, and none once a day has all its notices.
    */
   const [failingUntilMs, lastingUntilMs] = [lru<number>(CACHE_SIZE), lru<number>(CACHE_SIZE)];
 
@@ -145,11 +139,10 @@ export const createDeliveryNotices = (
     const isUndelivered = record.status === 'failed' && DEAD_LETTER_EMAIL;
     const failure: OutageFailure = {
       failedAtMs: record.last_failed_at_ms ?? record.updated_at_ms,
-      firstFailedAtMs: firstFailureMs(record),
       kinds: [...(isUndelivered ? ['undelivered' as const] : []), ...(FAILING_NOTICES ? ['failing' as const] : [])],
     };
     const { failedAtMs, kinds } = failure;
-    const key = `${isUndelivered} ${record.pk}`;
+    const key = `${isUndelivered && startOf(DAY_MS, failedAtMs)} ${record.pk}`;
     if (kinds.length === 0 || failedAtMs < (failingUntilMs.get(key) ?? 0)) return;
     const target = parseDeliveryPartition(record.pk);
     const checkedAtMs = clock();
@@ -176,8 +169,8 @@ export const createDeliveryNotices = (
     const target = parseDeliveryPartition(pk);
     const found = await outages.read(target);
     if (!found || endedOutage(found, endedAtMs).ended_at_ms !== endedAtMs) return;
-    const { started_at_ms, first_failed_at_ms: first_attempt_at_ms } = found;
-    const numbers = outageNumbers(found, record, await deliveries.listNewest(target, MAX_READ_DELIVERIES));
+    const { started_at_ms } = found;
+    const numbers = outageNumbers(started_at_ms, record, await deliveries.listNewest(target, MAX_READ_DELIVERIES));
     if (numbers.isLasting && found.ended_at_ms === undefined) {
       lastingUntilMs.set(pk, numbers.lastFailedAtMs);
       return;
@@ -186,8 +179,8 @@ export const createDeliveryNotices = (
       current?.started_at_ms === started_at_ms ? endedOutage(current, endedAtMs) : current,
     );
     if (ended?.started_at_ms !== started_at_ms || ended.ended_at_ms !== endedAtMs) return;
-    await announce({ ...record, first_attempt_at_ms }, ended, endedAtMs);
-    await queue(record, (delivery) => noticeTable.recovered(delivery, apiUrl, ended, numbers));
+    await announce({ ...record, first_attempt_at_ms: numbers.firstFailedAtMs }, ended, endedAtMs);
+    await queue(record, (delivery) => noticeTable.recovered(delivery, apiUrl, started_at_ms, numbers));
   };
 
   /** Notifies that alerts exceed a daily limit, once per limit and UTC day. */

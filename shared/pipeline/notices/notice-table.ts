@@ -89,7 +89,7 @@ const nextAttemptMs = ({ status, next_attempt_at_ms }: DeliveryRecord): number |
   status === 'pending' ? next_attempt_at_ms : undefined;
 
 /** Returns when the alert first failed: at the first attempt of the round, or at its start if nothing was sent. */
-export const firstFailureMs = ({ first_attempt_at_ms, round_started_at_ms }: DeliveryRecord): number =>
+const firstFailureMs = ({ first_attempt_at_ms, round_started_at_ms }: DeliveryRecord): number =>
   first_attempt_at_ms || round_started_at_ms;
 
 /** An option of curl that authenticates, as in docs/api.md. */
@@ -332,14 +332,14 @@ export const noticeTable = {
   recovered(
     delivery: ReportedDelivery,
     apiUrl: string,
-    outage: { started_at_ms: number; first_failed_at_ms: number },
-    { failed, delivered, stillFailed }: Pick<OutageNumbers, 'failed' | 'delivered' | 'stillFailed'>,
+    startedAtMs: number,
+    { failed, delivered, stillFailed, firstFailedAtMs }: Omit<OutageNumbers, 'lastFailedAtMs' | 'isLasting'>,
   ): Notice {
     const name = named(delivery);
     const { history, redeliver } = commandsFor(apiUrl, delivery.notificationId);
     return notificationNotice(
       delivery,
-      outage.started_at_ms,
+      startedAtMs,
       {
         kind: 'recovered',
         subject: `Delivery to ${name} works again`,
@@ -351,7 +351,7 @@ export const noticeTable = {
           ['Failed', alerts(failed)],
           ['Delivered since', alerts(delivered)],
           ['Still failed', alerts(stillFailed)],
-          ['First failure', outage.first_failed_at_ms],
+          ['First failure', firstFailedAtMs],
           ['Works again since', delivery.record.updated_at_ms],
         ],
         commands: stillFailed === 0 ? [history] : [history, redeliver],

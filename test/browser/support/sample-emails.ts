@@ -76,12 +76,12 @@ export const sampleEmails = (texts: EmailTexts): ReadonlyMap<string, string> => 
       { reason: 'bounced', sinceMs: EVENT_TIME_MS },
     ),
     'an undelivered notice': noticeTable.undelivered(gone, API_URL, EVENT_TIME_MS),
-    'a notice of alerts that arrive again': noticeTable.recovered(
-      failing,
-      API_URL,
-      { started_at_ms: EVENT_TIME_MS, first_failed_at_ms: EVENT_TIME_MS },
-      { failed: 12, delivered: 9, stillFailed: 3 },
-    ),
+    'a notice of alerts that arrive again': noticeTable.recovered(failing, API_URL, EVENT_TIME_MS, {
+      failed: 12,
+      delivered: 9,
+      stillFailed: 3,
+      firstFailedAtMs: EVENT_TIME_MS,
+    }),
     'an escalation': noticeTable.unreached(alert, [delivery(), delivery(), unread]),
     'an escalation of unknown notifications': noticeTable.unknownPlan(alert, [texts.id, texts.label]),
     'a summary of escalations': noticeTable.escalationLimit(event, EVENT_TIME_MS),

@@ -67,12 +67,12 @@ const undelivered = (nowMs = MORNING_MS, id = 'ntA') =>
     nowMs,
   );
 
-const recovered = (started_at_ms = MORNING_MS, id = 'ntA', stillFailed = 1) =>
+const recovered = (startedAtMs = MORNING_MS, id = 'ntA', stillFailed = 1) =>
   noticeTable.recovered(
     deliveryOf(withStatus(failingRecord(), 'delivered', MORNING_MS + HOUR_MS), id),
     API_URL,
-    { started_at_ms, first_failed_at_ms: started_at_ms - 190_000 },
-    { failed: 12, delivered: 12 - stillFailed, stillFailed },
+    startedAtMs,
+    { failed: 12, delivered: 12 - stillFailed, stillFailed, firstFailedAtMs: startedAtMs - 190_000 },
   );
 
 const alertOf = (event: EventHeader, atMs = MORNING_MS) => ({ event, acceptedAtMs: atMs, atMs });

@@ -191,7 +191,14 @@ const problemsOf = (
         text.includes(`Event: ${alert.eventId}\n`) ||
         alert.failedMs.some((timeMs) => timeMs >= beganAtMs),
     );
+    // No alert is left out that failed before, since the last arrival.
+    const sinceMs = arrived.findLast((timeMs) => timeMs < beganAtMs) ?? 0;
+    const isLeftOut = alerts.some(({ failedMs }) => {
+      const lastMs = Math.max(...failedMs);
+      return lastMs > sinceMs + SAME_TIME_MS && lastMs < beganAtMs - 2 * scenario.maxSkewMs - 1_000;
+    });
     const isCount =
+      !isLeftOut &&
       failed >= delivered + stillFailed &&
       failed <= entries.length &&
       delivered >= Math.max(isReplaced ? 0 : 1, atLeast.delivered) &&
