@@ -4,8 +4,6 @@ import { boundedText, typeRule } from './text.ts';
 
 /** The states of an alarm. */
 export const alarmStates = ['OK', 'WARNING', 'CRITICAL'] as const;
-
-/** A state of an alarm. */
 export type AlarmState = (typeof alarmStates)[number];
 
 const TENANT_ID_RULE = 'must be 1 to 128 printable ASCII characters without spaces';
@@ -43,8 +41,6 @@ export const alarmEvent = z.looseObject(
   },
   'must be a JSON object',
 );
-
-/** A valid alarm event. */
 export type AlarmEvent = z.infer<typeof alarmEvent>;
 
 /** Returns whether a value is an alarm event. Parsing would return a copy without keys such as `__proto__`. */

@@ -26,8 +26,6 @@ export const alertNames = [
   'incident_key',
   'url',
 ] as const;
-
-/** The name of a derived value. */
 export type AlertName = (typeof alertNames)[number];
 
 /** A placeholder: the keys that lead to its value, from the alarm event or from `alert`. */

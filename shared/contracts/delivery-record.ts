@@ -33,8 +33,6 @@ export type Attempt = z.infer<typeof attempt>;
 
 /** What SES reports about an email that it had accepted: a bounce for good or for now, a rejected content, a complaint. */
 export const emailReportKinds = ['bounce', 'temporary_bounce', 'reject', 'complaint'] as const;
-
-/** What SES reports about an email that it had accepted. */
 export type EmailReport = (typeof emailReportKinds)[number];
 
 /** What reports say of an alert that does not arrive. */
@@ -157,6 +155,4 @@ export const deliveryRecord = z.object({
   /** When DynamoDB deletes the record, epoch seconds. */
   ttl: z.number(),
 });
-
-/** The record of a delivery. */
 export type DeliveryRecord = z.infer<typeof deliveryRecord>;

@@ -29,8 +29,6 @@ const deliveryOutcome = z.object({
   ended_at: z.nullable(z.number()),
   trace_id: z.nullable(z.string()),
 });
-
-/** What became of an alert at one destination. */
 export type DeliveryOutcome = z.infer<typeof deliveryOutcome>;
 
 /**
@@ -50,8 +48,6 @@ export const deliveryHappenings = [
   'unreadable',
   ...emailReportKinds,
 ] as const;
-
-/** What happened to a delivery. */
 export type DeliveryHappening = (typeof deliveryHappenings)[number];
 
 /** What happened to deliveries of an event: the reporter reads their records, and decides. */
@@ -101,8 +97,6 @@ const stopReport = z.object({
 
 /** A message on the queue of delivery reports. */
 export const deliveryReport = z.discriminatedUnion('kind', [eventReport, failuresReport, planReport, stopReport]);
-
-/** A message on the queue of delivery reports. */
 export type DeliveryReport = z.infer<typeof deliveryReport>;
 
 /** What happened to deliveries of an event. */

@@ -71,8 +71,6 @@ const extensionEndpoints = {
  * The operations of the API (docs/api.md#operations). A key is also the name of the function, its file and its test.
  */
 export const endpoints = { ...interfaceEndpoints, ...extensionEndpoints };
-
-/** The name of an operation of the API. */
 export type EndpointName = keyof typeof endpoints;
 
 /** The names of all operations, in the order of `endpoints`. */

@@ -11,6 +11,4 @@ export const errorStatus = {
   internalError: 500,
   serviceUnavailable: 503,
 } as const;
-
-/** An error type, as in the `type` field of an error response. */
 export type ErrorType = keyof typeof errorStatus;

@@ -3,8 +3,6 @@ import { alarmStates, tenantId } from './alarm-event.ts';
 
 /** A name and its value: a text, or a time in ms since the epoch, which an email shows in the account's time zone. */
 export const fact = z.tuple([z.string(), z.union([z.string(), z.int()])]);
-
-/** A name and its value. */
 export type Fact = z.infer<typeof fact>;
 
 /**

@@ -75,8 +75,6 @@ export const envelope = z.object({
   content_hash: z.string(),
   event: eventHeader,
 });
-
-/** What a message on a sender's queue says about the delivery before its payload. */
 export type Envelope = z.infer<typeof envelope>;
 
 /** A message on a sender's queue. `payload` is the JSON that webhooks get (`webhookPayload`). */
@@ -102,8 +100,6 @@ export const testRequest = z.object({
   /** The state of the test message, by default OK. */
   state: z.optional(z.enum(alarmStates)),
 });
-
-/** The payload with which a test operation invokes a sender. */
 export type TestRequest = z.infer<typeof testRequest>;
 
 /** The result of a test, as the sender creates it. What is not such a result is an error of Lambda. */

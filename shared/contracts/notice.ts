@@ -8,8 +8,6 @@ import { fact } from './event-header.ts';
  * `stopped`: the emails of a tenant to a mailbox are stopped. `recovered`: alerts of a notification arrive again.
  */
 export const noticeKinds = ['failing', 'undelivered', 'recovered', 'unreached', 'limit', 'summary', 'stopped'] as const;
-
-/** The kind of a notice. */
 export type NoticeKind = (typeof noticeKinds)[number];
 
 /**
@@ -29,8 +27,6 @@ export const noticeContent = z.object({
   /** What each command does, and the command to copy. */
   commands: z.optional(z.array(z.tuple([z.string(), z.string()]))),
 });
-
-/** The text of a notice. */
 export type NoticeContent = z.infer<typeof noticeContent>;
 
 /**
@@ -52,8 +48,6 @@ export const outage = z.object({
   /** Increases with each write, which is conditional on it. */
   version: z.number(),
 });
-
-/** The last outage of a notification. */
 export type Outage = z.infer<typeof outage>;
 
 /** The values of the setting `escalateUnreached`: who is notified of an alert that reached nobody. */

@@ -25,8 +25,6 @@ export const notificationTypes = {
   technicalContactsEmail: { ...defaults, canBounce: true, summarizedAfter: 'email_after' },
   managed: defaults,
 } as const satisfies Record<string, NotificationType>;
-
-/** The ID of a notification type, for example `webhook`. */
 export type NotificationTypeId = keyof typeof notificationTypes;
 
 /** Returns whether a value is the ID of a type. Inherited names such as `__proto__` are not. */

@@ -27,8 +27,6 @@ export const failureReasons = [
 
 /** Why nothing is sent to a mailbox by a tenant. If there are several reasons, the first applies. */
 export const stopReasons = ['opted_out', 'complained', 'bounced'] as const satisfies readonly FailureReason[];
-
-/** Why nothing is sent to a mailbox by a tenant. */
 export type StopReason = (typeof stopReasons)[number];
 
 /** Returns whether a reason is that of a stop. */
@@ -40,8 +38,6 @@ export type FailureReason = (typeof failureReasons)[number];
 
 /** Why alerts are recorded and not sent: their tenant is in shadow mode, or the notification is muted. */
 export const withheldReasons = ['shadow', 'muted'] as const;
-
-/** Why alerts are recorded and not sent. */
 export type WithheldReason = (typeof withheldReasons)[number];
 
 /**
@@ -49,8 +45,6 @@ export type WithheldReason = (typeof withheldReasons)[number];
  * SQS accepted it more than 60 s after the newer one, and those of withheld alerts.
  */
 export const deliveryReasons = [...failureReasons, 'older_timestamp', ...withheldReasons] as const;
-
-/** Why a delivery has not arrived. */
 export type DeliveryReason = (typeof deliveryReasons)[number];
 
 /**
@@ -66,8 +60,6 @@ export const deliveryStatuses = [
   'bounced',
   'summarized',
 ] as const;
-
-/** The status of a delivery. */
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
 /** The results of attempts (docs/decisions/formats.md#attempt-outcomes). */
@@ -75,8 +67,6 @@ export const attemptResults = ['delivered', 'throttled', 'transient', 'permanent
 
 /** The causes of failed deliveries: tenants fix `destination`, operators fix `service`. */
 export const failureCauses = ['destination', 'service'] as const;
-
-/** The cause of a failure. */
 export type FailureCause = (typeof failureCauses)[number];
 
 /** The cause of a dead letter: that of a failed delivery or, for an invalid alarm event, its producer. */
@@ -100,6 +90,4 @@ export const messageOutcomes = [
   'throttled_keys',
   'internal_error',
 ] as const;
-
-/** The outcome of processing a message on a sender's queue. */
 export type MessageOutcome = (typeof messageOutcomes)[number];

@@ -9,6 +9,4 @@ export const signingSecrets = z.object({
   /** Until when requests also have the token and the signatures of the account, ms since the epoch. */
   account_until_ms: z.optional(z.number()),
 });
-
-/** The signing secrets of a webhook notification of its own. */
 export type SigningSecrets = z.infer<typeof signingSecrets>;

@@ -10,8 +10,6 @@ export const limitNames = [
   'smsPerTenantPerDay',
   'managedPerTenantPerDay',
 ] as const;
-
-/** The name of a limit. */
 export type LimitName = (typeof limitNames)[number];
 
 /** A number for each limit. */

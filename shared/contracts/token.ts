@@ -5,8 +5,6 @@ import { text, withoutNulls } from './text-rules.ts';
 
 /** The roles of tokens (docs/decisions/api.md#tokens-and-roles). */
 export const roles = ['admin', 'creator', 'observer'] as const;
-
-/** The role of a token. */
 export type Role = (typeof roles)[number];
 
 /** Maximum number of unexpired tokens of an account (docs/api.md#limits-and-usage). */

@@ -72,8 +72,6 @@ export const deliveryTotals = [
   /** Deliveries that were planned again, because an event arrived twice. */
   'deliveries_repeated',
 ] as const;
-
-/** The name of a count of deliveries over all types. */
 export type DeliveryTotal = (typeof deliveryTotals)[number];
 
 /**
@@ -93,8 +91,6 @@ export const ENDPOINT_FAILURE_EXCESS = 'endpoint_failure_excess';
  * below 0 while it sees none; and the age of the oldest record.
  */
 const streamMetrics = ['failures_unseen', 'oldest_record_seconds'] as const;
-
-/** The name of a metric of the stream of Deliveries. */
 export type StreamMetric = (typeof streamMetrics)[number];
 
 /**

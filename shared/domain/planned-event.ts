@@ -12,8 +12,6 @@ export const noDeliveryReasons = {
   unchanged: 'previous_state equals details.state, so the event is not sent',
   no_destination: 'notification_plan lists no notification for the state of the event',
 } as const;
-
-/** Why an event is sent to nobody. */
 export type NoDeliveryReason = keyof typeof noDeliveryReasons;
 
 const noDeliveryReason = (event: AlarmEvent, ids: readonly string[]): NoDeliveryReason | undefined => {

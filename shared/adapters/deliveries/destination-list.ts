@@ -45,8 +45,6 @@ export const createDestinationListWriter =
     };
     await client.send(new PutCommand({ TableName: table, Item }));
   };
-
-/** Stores the destinations of an event. */
 export type WriteDestinationList = ReturnType<typeof createDestinationListWriter>;
 
 /** Reads the destinations of an event from the key of any of its deliveries. @throws MissingDestinationsError */

@@ -101,8 +101,6 @@ export const createCounters = (
     },
   };
 };
-
-/** Counts up to a limit. */
 export type Counters = ReturnType<typeof createCounters>;
 
 /** Takes as much of an amount as `take` permits, with one write if that is all of it. @returns the amount taken */

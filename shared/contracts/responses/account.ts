@@ -104,14 +104,10 @@ export const account = component('Account', 'The account of a tenant', {
     })
     .describe('How much of each limit is used'),
 });
-
-/** An account in responses. */
 export type AccountRecord = z.infer<typeof account>;
 
 /** The response to a rotation of the signing secret. */
 export const newSecret = component('SigningSecret', 'The signing secret of webhooks after a rotation', {
   webhook_signing_secret: signingSecret.describe('The new secret'),
 });
-
-/** The response to a rotation of the signing secret. */
 export type NewSecret = z.infer<typeof newSecret>;

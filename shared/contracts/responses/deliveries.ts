@@ -53,8 +53,6 @@ export const delivery = component('Delivery', 'One alarm event for one notificat
   created_at: timestamp('When the service first processed the delivery'),
   updated_at: timestamp('When the last attempt ended or the status changed: the time of failure if it failed'),
 });
-
-/** A delivery in a delivery history. */
 export type ListedDelivery = z.infer<typeof delivery>;
 
 const notification = {
@@ -68,8 +66,6 @@ export const foundDelivery = component('FoundDelivery', 'One alarm event for one
   type: nullable(z.enum(notificationTypeIds), 'Type of the notification; null if it was deleted'),
   ...delivery.shape,
 });
-
-/** A delivery of an account. */
 export type FoundDelivery = z.infer<typeof foundDelivery>;
 
 /** What failed of a notification (docs/api.md#failures). */
@@ -86,8 +82,6 @@ export const failures = component('Failures', 'What failed of a notification', {
     'When an alert was last delivered after `first_failed_at`; only if one of the newest 20 deliveries, except summarized ones, was. Later than `last_failed_at` if the notification works again',
   ).optional(),
 });
-
-/** The failures of a notification in a list. */
 export type ListedFailures = z.infer<typeof failures>;
 
 /** The result of a redelivery (docs/api.md#redelivery). */
@@ -96,6 +90,4 @@ export const redeliveryResult = component('RedeliveryResult', 'What a redelivery
   next_marker: nullable(z.string(), 'The `marker` of the next request; null if all deliveries have been redelivered'),
   reason: string('Why nothing was sent, for people; only if `count` is 0').optional(),
 });
-
-/** The result of a redelivery. */
 export type RedeliveryResult = z.infer<typeof redeliveryResult>;

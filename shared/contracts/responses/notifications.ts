@@ -165,14 +165,10 @@ export const testResult = component('TestResult', 'The result of a test', {
     .optional()
     .describe('The placeholders of `webhook_request` without a value in the test message; present if there are some'),
 });
-
-/** The result of a test operation. */
 export type TestResult = z.infer<typeof testResult>;
 
 /** The response to a new signing secret of a webhook. */
 export const ownSecret = component('OwnSigningSecret', 'The signing secret of a webhook of its own', {
   secret: string('The key that signs the requests of this webhook, as Standard Webhooks writes it'),
 });
-
-/** The response to a new signing secret of a webhook. */
 export type OwnSecret = z.infer<typeof ownSecret>;

@@ -59,6 +59,4 @@ export const error = component('Error', 'An error of the service', {
   details: string('Each invalid field with its rule, or the limit that is reached with its value'),
   request_id: string('ID of the request, to quote to the operators'),
 });
-
-/** An error. */
 export type ErrorBody = z.infer<typeof error>;

@@ -23,8 +23,6 @@ export const createdToken = token
   .omit({ issuer: true, created_at: true })
   .extend({ token: string('The token. No other response contains it') })
   .meta({ id: 'CreatedToken', description: 'A new token' });
-
-/** A new token. */
 export type CreatedToken = z.infer<typeof createdToken>;
 
 const auditText = z.string().max(MAX_AUDIT_TEXT_LENGTH);
@@ -53,6 +51,4 @@ export const audit = component('Audit', 'A change, test or redelivery', {
   who: nullable(auditText, 'The query parameter `_who` of the change'),
   why: nullable(auditText, 'The query parameter `_why` of the change'),
 });
-
-/** An audit entry in responses. */
 export type AuditRecord = z.infer<typeof audit>;

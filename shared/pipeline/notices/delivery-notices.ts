@@ -55,8 +55,6 @@ export const createNameReader = (notifications: Pick<NotificationRepository, 'li
     return found;
   };
 };
-
-/** Reads the labels and types of notifications. */
 export type ReadNames = ReturnType<typeof createNameReader>;
 
 /** What notices about deliveries use. */

@@ -118,6 +118,4 @@ export const createEscalation = (
     },
   };
 };
-
-/** Escalates alerts that reached nobody. */
 export type Escalation = ReturnType<typeof createEscalation>;

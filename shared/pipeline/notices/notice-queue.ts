@@ -86,6 +86,4 @@ export const createNoticeQueue = (
     },
   };
 };
-
-/** Queues notices. */
 export type NoticeQueue = ReturnType<typeof createNoticeQueue>;

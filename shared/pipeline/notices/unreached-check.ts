@@ -127,6 +127,4 @@ export const createUnreachedCheck = ({ notifications, deliveries, random }: Chec
     return { count: ids.length, atMs, isMuted: areMuted, listed };
   };
 };
-
-/** Finds whether an event has reached none of its destinations. */
 export type FindUnreached = ReturnType<typeof createUnreachedCheck>;
