@@ -43,7 +43,7 @@ const storedCounter = z.object({
 export const createCounters = (
   client: DynamoDBDocumentClient,
   table: string,
-  connectOnce = () => createDocumentClient({ ...awsConfig(), maxAttempts: 1 }),
+  connect = (options: { maxAttempts: number }) => createDocumentClient({ ...awsConfig(), ...options }),
 ) => {
   const update = createConditionalUpdate(client, table);
   let onceClient: DynamoDBDocumentClient | undefined;
@@ -85,7 +85,7 @@ export const createCounters = (
 
     /** Subtracts an amount that was taken. The SDK does not repeat the request, which could subtract it twice. */
     async giveBack({ key }: Counter, amount: number): Promise<void> {
-      onceClient ??= connectOnce();
+      onceClient ??= connect({ maxAttempts: 1 });
       await createConditionalUpdate(onceClient, table)(key, {
         UpdateExpression: 'ADD used :amount',
         ConditionExpression: 'used >= :counted',

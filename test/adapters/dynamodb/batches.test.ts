@@ -8,6 +8,7 @@ import {
   countRequests,
   withInterruption,
   withPartialBatches,
+  withStaleReads,
   withThrottledPartitions,
   withThrottling,
 } from '../../support/dynamodb-faults.ts';
@@ -41,6 +42,11 @@ describe('batchGet', () => {
     );
     expect(await batchGet(database, 'tokens', [])).toEqual([]);
     expect(counts).toEqual({ BatchGetItemCommand: 3 });
+  });
+
+  it('reads items that a replica does not have yet', async () => {
+    const database = withStaleReads(connect(), new Map([[undefined, undefined]]));
+    expect(numbers(await batchGet(database, 'tokens', keys.slice(0, 2)))).toEqual([0, 1]);
   });
 
   it('reads unprocessed keys again until all are processed', async () => {

@@ -43,6 +43,16 @@ describe('taking an amount', () => {
     expect(await used(counter)).toBe(1);
   });
 
+  it('is given back once if the response is lost, because the SDK does not repeat it', async () => {
+    const counter = newCounter();
+    await counters.take(counter, { amount: 4, limit: 5 });
+    const losing = createCounters(client, 'accounts', (options) =>
+      withLostResponse(connect(options), 'UpdateItemCommand'),
+    );
+    await expect(losing.giveBack(counter, 2)).rejects.toThrow('the socket hung up');
+    expect(await used(counter)).toBe(2);
+  });
+
   it('is possible beside a transaction that takes, too', async () => {
     const counter = newCounter();
     const conflicting = countersOf(withConflicts(connect({ maxAttempts: 1 }), 'UpdateItemCommand', 2));

@@ -20,6 +20,7 @@ import { eventHeader, eventTime } from '../../../shared/domain/event-header.ts';
 import { failureText } from '../../../shared/domain/failure-text.ts';
 import { noticeBody } from '../../../shared/domain/new-delivery-message.ts';
 import type { Notice } from '../../../shared/domain/notice.ts';
+import { accountWindow, summaryNotice } from '../../../shared/domain/summary.ts';
 import { DAY_MS, HOUR_MS } from '../../../shared/domain/time.ts';
 import { noticeTable, summaryProblem } from '../../../shared/pipeline/notices/notice-table.ts';
 import { emailMessage } from '../../../shared/pipeline/transports/email-message.ts';
@@ -82,6 +83,9 @@ const unreached = (event = alarmHeader(), atMs = MORNING_MS) =>
     { notificationId: 'ntA', notification, record: failingRecord() },
     { notificationId: 'ntB', notification: undefined, record: undefined },
   ]);
+
+const summaryAt = (timeMs = MORNING_MS): EventHeader =>
+  headerOf(summaryNotice({ tenant: 'acme', id: 'ntA' }, accountWindow(timeMs, 5)).event);
 
 const summarized = (atMs = MORNING_MS, alarm = 'al', state: AlarmState = 'CRITICAL') =>
   noticeTable.escalationLimit(alarmHeader({ alarm: { id: alarm }, details: { state } }), atMs);
@@ -213,6 +217,11 @@ it.each<[string, [Notice, Notice], Notice[]]>([
       unreached(alarmHeader({ alarm: { id: 'another' } })),
       ...otherStates.map((state) => unreached(alarmHeader({ details: { state } }))),
     ],
+  ],
+  [
+    'summary and state',
+    [unreached(summaryAt()), unreached(summaryAt(), EVENING_MS)],
+    [unreached(summaryAt(MORNING_MS + HOUR_MS / 2)), unreached({ ...summaryAt(), state: 'OK' })],
   ],
   [
     'state and UTC day for further alerts that reached nobody',
