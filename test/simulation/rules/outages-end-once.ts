@@ -189,7 +189,8 @@ const problemsOf = (
         isUnattempted(alert) ||
         // The alert that ended it, the first one that was reported, may have failed before it began.
         text.includes(`Event: ${alert.eventId}\n`) ||
-        alert.failedMs.some((timeMs) => timeMs >= beganAtMs),
+        // After a redelivery, only the end of its last attempt is known, which is written a moment later.
+        alert.failedMs.some((timeMs) => timeMs >= beganAtMs - 1_000),
     );
     // No alert is left out that failed before, since the last arrival.
     const sinceMs = arrived.findLast((timeMs) => timeMs < beganAtMs) ?? 0;
