@@ -44,7 +44,7 @@ export const awsConfig = () => ({
 /**
  * For calls that the SDK must not repeat, since SES, SNS and test invocations have no idempotency tokens. Each uses a
  * new connection: one that was closed while the environment was frozen would look like a failed call. Callers set the
- * request timeout.
+ * request timeout, because a retry after it may send twice.
  */
 export const onceConfig = () => ({
   ...settingsWithoutFiles(),

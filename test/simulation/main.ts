@@ -46,9 +46,6 @@ const runMany = async (template: string, seeds: readonly Seed[]): Promise<boolea
   return false;
 };
 
-/** How long to try seeds for each mutation. */
-const MUTATION_SECONDS = 40;
-
 const logMutation = ({ name, found, tries, seconds }: MutationResult): void => {
   const effort = `${tries} ${tries === 1 ? 'run' : 'runs'}, ${seconds.toFixed(0)} s`;
   log(found ? `Found by ${found.by} (${effort}): ${name}\n    ${found.violation}` : `NOT FOUND (${effort}): ${name}`);
@@ -57,7 +54,7 @@ const logMutation = ({ name, found, tries, seconds }: MutationResult): void => {
 /** Looks for the mutations whose names contain a text. @returns whether all of them are found */
 const runMutations = async (template: string, text: string): Promise<boolean> => {
   const wanted = mutations.filter(({ name }) => name.includes(text));
-  const results = await findMutations(template, wanted, MUTATION_SECONDS, logMutation);
+  const results = await findMutations(template, wanted, logMutation);
   const found = results.filter((result) => result.found);
   log(`${found.length} of ${results.length} mutations are found.`);
   return found.length === results.length;

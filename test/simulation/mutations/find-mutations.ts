@@ -1,3 +1,4 @@
+import { REGRESSION_SEEDS, seedsFrom } from '../seeds.ts';
 import type { Seed } from '../simulation.ts';
 import { useWorkers } from '../workers.ts';
 import type { NamedMutation } from './mutations.ts';
@@ -6,29 +7,27 @@ import type { NamedMutation } from './mutations.ts';
 export type MutationResult = {
   name: string;
   found?: { by: string; violation: string };
-  /** How many seeds were tried. */
+  /** How many seeds and situations were tried. */
   tries: number;
   seconds: number;
 };
 
-/** The seed that found a mutation last, then other seeds until `maxSeconds` have passed. */
-function* seedsFor({ seed: last }: NamedMutation, maxSeconds: number): Generator<Seed> {
-  const endMs = performance.now() + maxSeconds * 1_000;
-  if (last !== undefined) yield last;
-  for (let seed = 1; performance.now() < endMs; seed++) if (seed !== last) yield seed;
-}
+/** A mutation that neither a situation nor one of the first seeds finds is not found. */
+const MAX_SEEDS = 200;
+
+/** The seed or situation that found a mutation last is tried first. */
+const seedsFor = ({ seed: last }: NamedMutation): ReadonlySet<Seed> =>
+  new Set([...(last === undefined ? [] : [last]), ...REGRESSION_SEEDS, ...seedsFrom(1, MAX_SEEDS)]);
 
 /**
  * Looks for mutations, in as many processes as the machine has cores.
  *
- * @param maxSeconds how long to try seeds for each of them
  * @param onResult called with each result
  * @returns the results
  */
 export const findMutations = async (
   template: string,
   mutations: readonly NamedMutation[],
-  maxSeconds: number,
   onResult: (result: MutationResult) => void,
 ): Promise<MutationResult[]> => {
   const remaining = mutations.values();
@@ -38,7 +37,7 @@ export const findMutations = async (
       const startMs = performance.now();
       let tries = 0;
       let found: MutationResult['found'];
-      for (const seed of seedsFor(mutation, maxSeconds)) {
+      for (const seed of seedsFor(mutation)) {
         tries++;
         // A run that cannot end violates that it must.
         const [violation] = await worker.run({ seed }, mutation.changes).then(
