@@ -150,6 +150,19 @@ export const statesBySeverity = ['CRITICAL', 'WARNING', 'OK'] as const satisfies
 export const alarmCount = ({ alarmCounts, unread }: Summary): number =>
   statesBySeverity.reduce((sum, state) => sum + alarmCounts[state], unread);
 
+const formatCount = (count: number): string => count.toLocaleString('en-US');
+
+/** Returns a count with its noun: `1 alarm`, `1,200 alarms`. */
+export const plural = (count: number, noun: string): string => `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
+
+/** Returns the number of alarms in each state: `12 alarms: 5 CRITICAL, 7 OK`. */
+export const summaryHeading = (summary: Summary): string => {
+  const states = statesBySeverity
+    .filter((state) => summary.alarmCounts[state] > 0)
+    .map((state) => `${formatCount(summary.alarmCounts[state])} ${state}`);
+  return `${plural(alarmCount(summary), 'alarm')}: ${states.join(', ')}`;
+};
+
 /** Returns the summary of alarms. @param unread the number of further alarms */
 export const summaryOf = (alarms: readonly SummarizedAlarm[], unread: number): Summary => {
   const inState = (wanted: AlarmState) => alarms.filter(({ state }) => state === wanted);

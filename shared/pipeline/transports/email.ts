@@ -7,7 +7,7 @@ import type { Alert, Transport } from '../../domain/transport.ts';
 import type { SendEmail } from '../email-sender.ts';
 import type { RefusalOf } from '../sender/decisions.ts';
 import { type EmailMessage, emailMessage } from './email-message.ts';
-import { summaryEmail } from './summary-message.ts';
+import { summaryEmail } from './summary-email.ts';
 
 type TimeZones = Pick<AccountRepository, 'timeZone'>;
 

@@ -1,5 +1,6 @@
 import { SegmentedMessage } from 'sms-segments-calculator';
 import { plainLine, subjectLine } from '../../domain/alert-text.ts';
+import { type Summary, summaryHeading } from '../../domain/summary.ts';
 import type { Alert } from '../../domain/transport.ts';
 
 /** One SMS part: 140 octets, which fit 160 GSM-7 or 70 UCS-2 characters (3GPP TS 23.040). */
@@ -92,12 +93,29 @@ const toPart = (fullText: string): Part => {
   return { ...part, isWhole: part.isWhole && start === composed };
 };
 
-export const smsPart = (text: string): string => toPart(text).text;
+const smsPart = (text: string): string => toPart(text).text;
 
-export const fitsSms = (text: string): boolean => toPart(text).isWhole;
+const fitsSms = (text: string): boolean => toPart(text).isWhole;
 
 /** Returns the text of an SMS about an event, in one part (`smsPart`). */
 export const smsMessage = ({ event, delayMs }: Pick<Alert, 'event' | 'delayMs'>): string => {
   const status = plainLine(event.status ?? '');
   return smsPart(`${subjectLine(event, delayMs)}${status === '' ? '' : `: ${status}`}`);
+};
+
+/** After this many names that do not fit, an SMS is as good as full: measuring thousands would take seconds. */
+const MAX_MISSES = 10;
+
+/** Alarms per state, then the names that fit into one part, or else the beginning of the first. */
+export const summarySms = (summary: Summary): string => {
+  const heading = summaryHeading(summary);
+  let text = heading;
+  let misses = 0;
+  for (const { name } of summary.alarms) {
+    const longer = `${text}${text === heading ? '. ' : ', '}${plainLine(name)}`;
+    if (fitsSms(longer)) text = longer;
+    else if (++misses === MAX_MISSES) break;
+  }
+  const withFirst = smsPart(`${heading}. ${summary.alarms[0]?.name}`);
+  return text === heading && withFirst.startsWith(heading) ? withFirst : smsPart(text);
 };

@@ -7,8 +7,7 @@ import type { ParsedEnvironment } from '../../environment.ts';
 import { limitOfAlert, type MessageLimits } from '../daily-limit.ts';
 import type { SharedRate } from '../shared-rate.ts';
 import { logAccepted } from './accepted-log.ts';
-import { smsMessage } from './sms-message.ts';
-import { summarySms } from './summary-message.ts';
+import { smsMessage, summarySms } from './sms-message.ts';
 
 export type SmsEnvironment = Pick<
   ParsedEnvironment<'send-sms'>,

@@ -2,24 +2,11 @@ import { escape as escapeHtml } from 'html-escaper';
 import type { AlarmState } from '../../contracts/alarm-event.ts';
 import type { NoticeContent } from '../../contracts/notice.ts';
 import { DEFAULT_TIME_ZONE } from '../../contracts/time-zone.ts';
-import { factTexts, minuteText, plainLine, timesIn, type ZonedTime } from '../../domain/alert-text.ts';
-import { alarmCount, type Summary, statesBySeverity } from '../../domain/summary.ts';
+import { factTexts, minuteText, timesIn, type ZonedTime } from '../../domain/alert-text.ts';
+import { alarmCount, plural, type Summary, summaryHeading } from '../../domain/summary.ts';
 import { type EmailMessage, emailPage, paragraph, stateHeading } from './email-message.ts';
-import { fitsSms, smsPart } from './sms-message.ts';
 
 type ListedAlarm = Summary['alarms'][number];
-
-const formatCount = (count: number): string => count.toLocaleString('en-US');
-
-const plural = (count: number, noun: string): string => `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
-
-/** Returns the number of alarms in each state: `12 alarms: 5 CRITICAL, 7 OK`. */
-const headingOf = (summary: Summary): string => {
-  const states = statesBySeverity
-    .filter((state) => summary.alarmCounts[state] > 0)
-    .map((state) => `${formatCount(summary.alarmCounts[state])} ${state}`);
-  return `${plural(alarmCount(summary), 'alarm')}: ${states.join(', ')}`;
-};
 
 /** States were seen at different times, and newer alerts may have been sent since. */
 const EXPLANATION = 'Each alarm has the state of its newest alert in this message. Later alerts arrive separately.';
@@ -78,7 +65,7 @@ export const summaryEmail = (
   { paragraphs, facts }: NoticeContent,
   timeZone = DEFAULT_TIME_ZONE,
 ): EmailMessage => {
-  const heading = headingOf(summary);
+  const heading = summaryHeading(summary);
   const timeOf = timesIn(timeZone);
   const [from, to] = factTexts(facts, (timeMs) => minuteText(timeOf(timeMs))).map(([, time]) => time);
   const period = `Alerts from ${from} to ${to}.`;
@@ -101,21 +88,4 @@ export const summaryEmail = (
       ...ended.map(paragraph),
     ]),
   };
-};
-
-/** After this many names that do not fit, an SMS is as good as full: measuring thousands would take seconds. */
-const MAX_MISSES = 10;
-
-/** Alarms per state, then the names that fit into one part, or else the beginning of the first. */
-export const summarySms = (summary: Summary): string => {
-  const heading = headingOf(summary);
-  let text = heading;
-  let misses = 0;
-  for (const { name } of summary.alarms) {
-    const longer = `${text}${text === heading ? '. ' : ', '}${plainLine(name)}`;
-    if (fitsSms(longer)) text = longer;
-    else if (++misses === MAX_MISSES) break;
-  }
-  const withFirst = smsPart(`${heading}. ${summary.alarms[0]?.name}`);
-  return text === heading && withFirst.startsWith(heading) ? withFirst : smsPart(text);
 };
