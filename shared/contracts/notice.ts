@@ -36,6 +36,8 @@ export type NoticeContent = z.infer<typeof noticeContent>;
 export const outage = z.object({
   /** When the attempt that began it failed. It identifies the outage. */
   started_at_ms: z.number(),
+  /** The sort key of the record of that alert. */
+  record_sk: z.string(),
   /** When an alert that had failed arrived; absent while the outage lasts. */
   ended_at_ms: z.optional(z.number()),
   /** The notice that announces it. */

@@ -7,6 +7,8 @@ const MAX_ANNOUNCED_PER_DAY = 3;
 
 /** A delivery that failed, or fails for minutes. Times are ms since the epoch. */
 export type OutageFailure = {
+  /** The sort key of its record. */
+  sk: string;
   /** When its last attempt failed: the day of its notice. */
   failedAtMs: number;
   /** The notices that it may cause. */
@@ -41,7 +43,7 @@ export const outageAfterFailure = (
 ): Outage | undefined => {
   const firstNotice = firstNoticeOf(outage, failure);
   if (firstNotice === undefined) return outage;
-  const { failedAtMs } = failure;
+  const { sk, failedAtMs } = failure;
   const day = startOf(DAY_MS, failedAtMs);
   const { announced_day_ms = 0, announced_count = 0, version = 0 } = outage ?? {};
   const undelivered_day_ms = firstNotice === 'undelivered' ? day : (outage?.undelivered_day_ms ?? 0);
@@ -49,6 +51,7 @@ export const outageAfterFailure = (
   if (!isNew) return firstNotice === 'undelivered' ? { ...outage, undelivered_day_ms } : outage;
   return {
     started_at_ms: failedAtMs,
+    record_sk: sk,
     ended_at_ms: undefined,
     first_notice: firstNotice,
     announced_day_ms: Math.max(day, announced_day_ms),

@@ -8,8 +8,8 @@ const DAY_START_MS = Date.UTC(2026, 0, 1);
 const MINUTE_MS = 60_000;
 const at = (minutes: number, days = 0): number => DAY_START_MS + days * DAY_MS + minutes * MINUTE_MS;
 
-const failing = (failedAtMs: number): OutageFailure => ({ failedAtMs, kinds: ['failing'] });
-const failed = (failedAtMs: number): OutageFailure => ({ failedAtMs, kinds: ['undelivered', 'failing'] });
+const failing = (failedAtMs: number): OutageFailure => ({ sk: 'a', failedAtMs, kinds: ['failing'] });
+const failed = (failedAtMs: number): OutageFailure => ({ ...failing(failedAtMs), kinds: ['undelivered', 'failing'] });
 
 const begin = (failure: OutageFailure, before?: Outage, wasDelivered = false): Outage => {
   const begun = outageAfterFailure(before, failure, wasDelivered);

@@ -69,7 +69,7 @@ const setUp = (
   environment = reportEnvironment,
 ) => {
   const queued: string[] = [];
-  const paragraphs: (string | undefined)[] = [];
+  const noticeTexts: string[] = [];
   const published: TopicMessage[] = [];
   const returned: string[] = [];
   const queues = {
@@ -77,7 +77,9 @@ const setUp = (
     sendDelayed: async (url: string, { body }: { body: string }) => {
       if (state.isQueueFailing) throw new Error('unavailable');
       const { notice, event } = readDelivery(body);
-      paragraphs.push(notice?.paragraphs[0]);
+      noticeTexts.push(
+        [...(notice?.paragraphs ?? []), ...(notice?.facts ?? []).map((fact) => fact.join(': '))].join('\n'),
+      );
       queued.push(`${url.split('/').at(-1)} ${notice?.kind}: ${notice?.subject} ${event.event_id.split(':')[2]}`);
     },
   };
@@ -101,7 +103,7 @@ const setUp = (
     const { batchItemFailures } = await handler({ Records: messages });
     return batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
   };
-  return { report, queued, paragraphs, published, returned, clock, state };
+  return { report, queued, noticeTexts, published, returned, clock, state };
 };
 
 const kindsOf = ({ queued }: ReturnType<typeof setUp>) => queued.map((text) => text.split(':')[0]).toSorted();
@@ -227,8 +229,8 @@ describe('an outage', () => {
     const arrived = (record: DeliveryRecord, minutes: number) => withStatus(record, 'delivered', at(minutes));
     const kinds = () => reporters.flatMap(kindsOf).map((text) => text?.replace('contacts ', ''));
     const texts = () => reporters.flatMap(({ queued }) => queued);
-    const paragraphs = () => reporters.flatMap(({ paragraphs }) => paragraphs);
-    return { reporters, report, failing, arrived, kinds, texts, paragraphs, of, at };
+    const noticeTexts = () => reporters.flatMap((each) => each.noticeTexts);
+    return { reporters, report, failing, arrived, kinds, texts, noticeTexts, of, at };
   };
 
   it('has one first notice, and one that it ended, with two reporters, and reports that are repeated in any order', async () => {
@@ -277,8 +279,19 @@ describe('an outage', () => {
     },
   );
 
+  it('whose first notice could not be queued is announced with the alert that began it, whichever arrives first', async () => {
+    const { report, reporters, failing, arrived, noticeTexts } = setUpOutage();
+    const [reporter] = reporters;
+    const [first, other] = [failing(3), failing(4)];
+    if (reporter) reporter.state.isQueueFailing = true;
+    expect(await report('late', first)).toEqual(['m0']);
+    if (reporter) reporter.state.isQueueFailing = false;
+    await report('recovered', arrived(other, 5));
+    expect(noticeTexts()[0]).toContain(`Event: ${first.event_id}`);
+  });
+
   it('ends if another alert arrives in place of one that had failed, and not if that was withheld', async () => {
-    const { report, failing, arrived, kinds, at, paragraphs } = setUpOutage();
+    const { report, failing, arrived, kinds, at, noticeTexts } = setUpOutage();
     const first = failing(3);
     await report('late', first);
     await report('recovered', withStatus(first, 'superseded', at(10)));
@@ -286,7 +299,7 @@ describe('an outage', () => {
     await writeRecords(client, 'deliveries', [{ ...arrived(failing(9), 9), last_failed_at_ms: undefined }]);
     await report('recovered', withStatus(failing(3.5), 'superseded', at(11)));
     expect(kinds()).toEqual(['failing', 'recovered']);
-    expect(paragraphs()[1]).toContain(
+    expect(noticeTexts()[1]).toContain(
       'Of 2 alerts that failed in this outage, 0 were delivered since, and 0 are still',
     );
   });
@@ -312,14 +325,14 @@ describe('an outage', () => {
   });
 
   it('of which a redelivery arrives a day later has the numbers of its alerts, without unreadable ones', async () => {
-    const { report, of, arrived, at, kinds, paragraphs } = setUpOutage();
+    const { report, of, arrived, at, kinds, noticeTexts } = setUpOutage();
     const failed = of({ ...failedRecord(), updated_at_ms: at(1), last_failed_at_ms: at(1) });
     await report('failed', failed);
     await writeRecords(client, 'deliveries', [of({ ...failedRecord(), updated_at_ms: at(2) })]);
     await putItem({ ...of(failedRecord()), attempts: 'none' });
     await report('recovered', arrived({ ...failed, round: 2 }, 24 * 60));
     expect(kinds()).toEqual(['recovered', 'undelivered']);
-    expect(paragraphs()[1]).toContain(
+    expect(noticeTexts()[1]).toContain(
       'Of 2 alerts that failed in this outage, 1 was delivered since, and 1 is still failed.',
     );
   });

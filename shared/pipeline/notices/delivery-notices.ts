@@ -128,14 +128,14 @@ export const createDeliveryNotices = (
     { started_at_ms: startedAtMs, first_notice }: Outage,
     atMs: number,
   ): Promise<void> => {
-    const isOfOther = first_notice === 'undelivered' && record.status === 'pending';
-    if (isOfOther || atMs - startedAtMs > DAY_MS) return;
+    if (atMs - startedAtMs > DAY_MS) return;
     await queue(record, (delivery) => noticeTable[first_notice](delivery, apiUrl, startedAtMs));
   };
 
   const notifyOfFailure = async (record: DeliveryRecord): Promise<void> => {
     const isUndelivered = record.status === 'failed' && DEAD_LETTER_EMAIL;
     const failure: OutageFailure = {
+      sk: record.sk,
       failedAtMs: record.last_failed_at_ms ?? record.updated_at_ms,
       kinds: [...(isUndelivered ? ['undelivered' as const] : []), ...(FAILING_NOTICES ? ['failing' as const] : [])],
     };
@@ -156,7 +156,8 @@ export const createDeliveryNotices = (
       return outageAfterFailure(current, failure, wasDelivered);
     });
     if (isUndelivered) await queue(record, (delivery) => noticeTable.undelivered(delivery, apiUrl, failedAtMs));
-    if (outage && outage.ended_at_ms === undefined) await announce(record, outage, failedAtMs);
+    const isOfOther = outage?.first_notice === 'undelivered' && record.status === 'pending';
+    if (outage && outage.ended_at_ms === undefined && !isOfOther) await announce(record, outage, failedAtMs);
     if (untilMs > 0) failingUntilMs.set(key, untilMs);
   };
 
@@ -168,7 +169,8 @@ export const createDeliveryNotices = (
     const found = await outages.read(target);
     if (!found || endedOutage(found, endedAtMs).ended_at_ms !== endedAtMs) return;
     const { started_at_ms } = found;
-    const numbers = outageNumbers(started_at_ms, record, await deliveries.listNewest(target, MAX_READ_DELIVERIES));
+    const history = await deliveries.listNewest(target, MAX_READ_DELIVERIES);
+    const numbers = outageNumbers(started_at_ms, record, history);
     if (numbers.isLasting && found.ended_at_ms === undefined) {
       lastingUntilMs.set(pk, numbers.lastFailedAtMs);
       return;
@@ -177,7 +179,8 @@ export const createDeliveryNotices = (
       current?.started_at_ms === started_at_ms ? endedOutage(current, endedAtMs) : current,
     );
     if (ended?.started_at_ms !== started_at_ms || ended.ended_at_ms !== endedAtMs) return;
-    await announce({ ...record, first_attempt_at_ms: numbers.firstFailedAtMs }, ended, endedAtMs);
+    const first = history.find(({ sk }) => sk === ended.record_sk) ?? record;
+    await announce({ ...first, first_attempt_at_ms: numbers.firstFailedAtMs }, ended, endedAtMs);
     await queue(record, (delivery) => noticeTable.recovered(delivery, apiUrl, started_at_ms, numbers));
   };
 
