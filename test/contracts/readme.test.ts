@@ -64,14 +64,11 @@ const isResolved = (file: string, link: string): boolean => {
   return existsSync(resolve(root, target)) && (anchor === undefined || anchorsOf(target).includes(anchor));
 };
 
-it('docs/operations.md has a row for every setting, and no other', () => {
-  const [, settings = ''] = read('docs/operations.md').split('\n## Settings\n');
-  const rows =
-    settings
-      .split('\n## ')[0]
-      ?.split('\n')
-      .filter((line) => line.startsWith('| `')) ?? [];
-  const named = rows.flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name));
+it('docs/operations.md has an entry for every setting, and no other', () => {
+  const entries = section(read('docs/operations.md'), '## Settings').matchAll(/^- (`.*?): /gm);
+  const named = [...entries].flatMap(([, head = '']) =>
+    [...head.replace(/\(.*?\)/g, '').matchAll(/`(\w+)`/g)].map(([, name]) => name),
+  );
   expect(named.toSorted()).toEqual([...settingNames, 'stage', 'stackName', 'account', 'region'].toSorted());
 });
 
