@@ -1,21 +1,18 @@
 import { Duration } from 'aws-cdk-lib';
-import { AccountPrincipal, AccountRootPrincipal, PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import { Alias } from 'aws-cdk-lib/aws-kms';
 import {
   EventSourceMapping,
   FilterCriteria,
   type Function as LambdaFunction,
   StartingPosition,
 } from 'aws-cdk-lib/aws-lambda';
-import { Topic } from 'aws-cdk-lib/aws-sns';
+import type { Topic } from 'aws-cdk-lib/aws-sns';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { Delivery } from './delivery.ts';
-import { allow } from './resource-access.ts';
-import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
-import type { Settings } from './settings.ts';
+import { allow, type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Storage } from './storage.ts';
 import { streamFilters } from './stream-filters.ts';
+import { createOutcomesTopic } from './topics.ts';
 import { deadLetterQueue, type WorkQueue } from './work-queue.ts';
 
 /** Records per invocation, up to ten of a shard concurrently: only those of one item are passed in order. */
@@ -29,23 +26,6 @@ const BATCHING_WINDOW_SECONDS = 1;
 const MAX_RECORD_AGE = Duration.hours(12);
 
 const REPORT_CONCURRENCY = 10;
-
-/** The account of the stack and those of producers may subscribe to it (docs/producers.md#delivery-outcomes). */
-const createOutcomesTopic = (scope: Construct, { producerAccounts }: Settings): Topic => {
-  const topic = new Topic(scope, 'Outcomes', {
-    masterKey: Alias.fromAliasName(scope, 'OutcomesKey', 'alias/aws/sns'),
-    enforceSSL: true,
-  });
-  topic.addToResourcePolicy(
-    new PolicyStatement({
-      sid: 'Subscribers',
-      actions: ['sns:Subscribe'],
-      principals: [new AccountRootPrincipal(), ...producerAccounts.map((account) => new AccountPrincipal(account))],
-      resources: [topic.topicArn],
-    }),
-  );
-  return topic;
-};
 
 /**
  * Watches the stream of the Deliveries table, and reports what failed: to technical contacts and operators, and, with the
@@ -65,7 +45,7 @@ export class DeliveryReports extends Construct {
     super(scope, id);
     const { settings } = defaults;
     this.queue = delivery.reports;
-    this.topic = settings.deliveryOutcomes ? createOutcomesTopic(this, settings) : undefined;
+    this.topic = settings.deliveryOutcomes ? createOutcomesTopic(this, settings.producerAccounts) : undefined;
     this.failedQueue = new Queue(this, 'Failed', deadLetterQueue);
     this.watcher = this.#createWatcher(defaults, storage);
     this.reporter = this.#createReporter(defaults, storage, delivery);

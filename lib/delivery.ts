@@ -1,6 +1,8 @@
 import { Aws } from 'aws-cdk-lib';
 import { AccountPrincipal, CompositePrincipal, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
+import type { ConfigurationSet } from 'aws-cdk-lib/aws-ses';
+import type { Topic } from 'aws-cdk-lib/aws-sns';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import {
@@ -10,18 +12,20 @@ import {
   notificationTypes,
 } from '../shared/contracts/notification-types.ts';
 import { senderName } from '../shared/environment.ts';
-import type { Email } from './email.ts';
-import { createHeartbeat } from './heartbeat.ts';
-import type { ManagedTopic } from './managed-topic.ts';
+import { allowSendEmail } from './email.ts';
 import type { Network } from './network.ts';
-import { allow } from './resource-access.ts';
-import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
+import { createHeartbeat } from './schedules.ts';
+import { allow, type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import { reservedSenderConcurrency, type Settings, senderConcurrency } from './settings.ts';
 import type { Storage } from './storage.ts';
 import { RETRY_BATCH_SIZE, SenderQueue, WorkQueue, WorkQueueWithDeadLetters } from './work-queue.ts';
 
 /** The resources that senders send through. `network`: the VPC of the types that send by HTTP, if they run in one. */
-export type SendingResources = { email: Email; managedTopic: ManagedTopic; network: Network | undefined };
+export type SendingResources = {
+  configurationSet: ConfigurationSet;
+  managedTopic: Topic;
+  network: Network | undefined;
+};
 
 /** The memory of a sender. It mostly waits, which costs in proportion to its memory: docs/benchmarks.md#memory. */
 const SENDER_MEMORY_MB = 256;
@@ -66,7 +70,13 @@ export class Delivery extends Construct {
     this.senders = notificationTypeIds.map((type) => {
       const { sendsByHttp } = notificationTypes[type];
       const queue = this.#queues[type];
-      const statements = [...permissions[type], ...queue.allowConsume(), this.#allowForward(type)];
+      const network = sendsByHttp ? resources.network : undefined;
+      const statements = [
+        ...permissions[type],
+        ...queue.allowConsume(),
+        this.#allowForward(type),
+        ...(network?.vpcStatements() ?? []),
+      ];
       const { lambda } = new ServiceFunction(this, senderName(type), defaults, statements, {
         variables: { DEAD_LETTER_QUEUE: queue.deadLetterQueue.queueUrl, RETRY_QUEUE: queue.retries.queueUrl },
         sendsToItself: true,
@@ -74,8 +84,8 @@ export class Delivery extends Construct {
         // In a batch of retries, every message may need a slow DNS lookup.
         maxLookups: sendsByHttp ? RETRY_BATCH_SIZE : undefined,
         reservedConcurrency: settings.reserveConcurrency ? reservedSenderConcurrency(settings, type) : undefined,
-        network: sendsByHttp ? resources.network : undefined,
       });
+      network?.attachToVpc(lambda);
       queue.addConsumer(lambda, settings.developmentStage ? undefined : senderConcurrency(settings, type));
       return { type, queue, lambda };
     });
@@ -123,7 +133,7 @@ export class Delivery extends Construct {
   #senderPermissions(
     { emailFrom }: Settings,
     { deliveries, accounts, notifications }: Storage,
-    { email, managedTopic }: SendingResources,
+    { configurationSet, managedTopic }: SendingResources,
   ): Record<NotificationTypeId, PolicyStatement[]> {
     const common = [
       notifications.allow('BatchGetItem'),
@@ -135,7 +145,7 @@ export class Delivery extends Construct {
     // The alarms of a summary, and the usage of the daily limits (docs/decisions/deliveries.md#summaries).
     const summarizes = [...writesAccount, deliveries.allow('Query'), accounts.allow('BatchGetItem')];
     // An address that SES rejects stops its mailbox, which is reported.
-    const sendsEmail = [...summarizes, email.allowSend(emailFrom), this.reports.allowSend()];
+    const sendsEmail = [...summarizes, allowSendEmail(configurationSet, emailFrom), this.reports.allowSend()];
     // IAM has no resource type for phone numbers: everything except topics.
     const notResources = [`arn:${Aws.PARTITION}:sns:*:*:*`];
     return {
@@ -146,7 +156,7 @@ export class Delivery extends Construct {
       incidentpager: common,
       incidentrouter: writesAccount,
       atomfeed: common,
-      managed: [...writesAccount, managedTopic.allowPublish()],
+      managed: [...writesAccount, allow(['sns:Publish'], [managedTopic.topicArn])],
     };
   }
 

@@ -1,15 +1,26 @@
 import { Stack } from 'aws-cdk-lib';
-import { Alarm, ComparisonOperator, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import {
+  Alarm,
+  AlarmStatusWidget,
+  ComparisonOperator,
+  Dashboard,
+  GraphWidget,
+  type IMetric,
+  PeriodOverride,
+  Stats,
+  TreatMissingData,
+} from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
-import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
-import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
-import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { deliveryTotals, FIRST_ATTEMPT_LATENCY } from '../shared/domain/delivery-metrics.ts';
 import { alarmsOf } from './monitoring/alarms.ts';
-import { createDashboard } from './monitoring/dashboard.ts';
-import { type MonitoredResources, ServiceMetrics } from './monitoring/monitored-stack.ts';
+import { FailingTenantsWidget } from './monitoring/external-alarms.ts';
+import { type Monitored, type MonitoredResources, metricsOf } from './monitoring/monitored-stack.ts';
 import type { Settings } from './settings.ts';
+import { createAlarmsTopic } from './topics.ts';
 
 /**
  * The monitoring of the stack: actionable alarms with runbook sections, their topic, and a dashboard
@@ -26,11 +37,10 @@ export class Monitoring extends Construct {
     const { alarmTarget, runbookUrl = 'docs/runbook.md' } = settings;
     const topic = alarmTarget?.startsWith('arn:')
       ? Topic.fromTopicArn(this, 'Alarms', alarmTarget)
-      : createAlarmsTopic(this, 'Alarms', topicKey, alarmTarget);
+      : createAlarmsTopic(this, topicKey, alarmTarget);
     const action = new SnsAction(topic);
-    const metrics = new ServiceMetrics(this);
-    const definitions = Object.entries(alarmsOf({ scope: this, settings, metrics, resources }));
-    const alarms = definitions.map(([name, { impact, firstStep, runbook, ...props }]) => {
+    const stack: Monitored = { scope: this, settings, metric: metricsOf(this), resources };
+    const alarms = Object.entries(alarmsOf(stack)).map(([name, { impact, firstStep, runbook, ...props }]) => {
       const alarm = new Alarm(new Construct(this, name), 'Alarm', {
         threshold: 1,
         evaluationPeriods: 1,
@@ -44,28 +54,65 @@ export class Monitoring extends Construct {
       return alarm;
     });
     this.topicArn = topic.topicArn;
-    this.dashboardName = createDashboard(this, metrics, resources, alarms).dashboardName;
+    this.dashboardName = createDashboard(stack, alarms).dashboardName;
   }
 }
 
-/**
- * Creates the SNS topic of the stack's alarms.
- *
- * @param email an address to subscribe, which must confirm the subscription
- */
-export const createAlarmsTopic = (
-  parent: Construct,
-  id: string,
-  masterKey: IKey,
-  email: string | undefined,
-): ITopic => {
-  const scope = new Construct(parent, id);
-  const cloudWatch = new ServicePrincipal('cloudwatch.amazonaws.com', {
-    conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(scope).account } },
+/** The width of the grid. */
+const WIDTH = 24;
+/** The size of a graph, in units of the grid. */
+const SIZE = { width: WIDTH / 3, height: 6 };
+
+const graph = (title: string, left: IMetric[]): GraphWidget =>
+  new GraphWidget({ title, left, ...SIZE, leftYAxis: { min: 0 } });
+
+const createDashboard = ({ scope, metric, resources }: Monitored, alarms: Alarm[]): Dashboard => {
+  const { delivery, emailEvents, reports } = resources;
+  const { alarmEvents, crashedQueue, senders } = delivery;
+  const ofTypes = (queueOf: (sender: (typeof senders)[number]) => Queue) =>
+    senders.map((sender) => ({ label: sender.type, queue: queueOf(sender) }));
+  const queues = [
+    { label: 'alarm events', queue: alarmEvents.queue },
+    ...ofTypes(({ queue }) => queue.queue),
+    { label: 'email events', queue: emailEvents.queue.queue },
+    { label: 'delivery reports', queue: reports.queue.queue },
+  ];
+  const retryQueues = ofTypes(({ queue }) => queue.retries);
+  const deadLetterQueues = [
+    { label: 'alarm events', queue: alarmEvents.deadLetterQueue },
+    ...ofTypes(({ queue }) => queue.deadLetterQueue),
+    { label: 'crashed', queue: crashedQueue },
+    { label: 'records of the stream', queue: reports.failedQueue },
+  ];
+  const max = { statistic: Stats.MAXIMUM };
+  const visible = (of: typeof queues) =>
+    of.map(({ label, queue }) => queue.metricApproximateNumberOfMessagesVisible({ ...max, label }));
+  const ages = (of: typeof queues) =>
+    of.map(({ label, queue }) => queue.metricApproximateAgeOfOldestMessage({ ...max, label }));
+  const { stackName, region } = Stack.of(scope);
+  return new Dashboard(scope, 'Dashboard', {
+    // CloudFormation would name it by its logical ID. With the region, because the dashboards of an account are global.
+    dashboardName: `${stackName}-${region}`,
+    periodOverride: PeriodOverride.AUTO,
+    widgets: [
+      [new AlarmStatusWidget({ title: 'Alarms', alarms, width: WIDTH, height: 4 })],
+      [
+        graph(
+          'Deliveries',
+          deliveryTotals.map((name) => metric(name)),
+        ),
+        graph(
+          'Latency from event to first attempt, ms',
+          ['p50', 'p99'].map((statistic) => metric(FIRST_ATTEMPT_LATENCY, { statistic, label: statistic })),
+        ),
+        new FailingTenantsWidget(scope, SIZE.width, SIZE.height),
+      ],
+      [
+        graph('Visible messages', visible(queues)),
+        graph('Age of the oldest message, s', ages(queues)),
+        graph('Age of the oldest retry, s', ages(retryQueues)),
+        graph('Dead letters', visible(deadLetterQueues)),
+      ],
+    ],
   });
-  const topic = new Topic(scope, 'Topic', { masterKey, enforceSSL: true });
-  // Also allows it to use the key.
-  topic.grants.publish(cloudWatch);
-  if (email !== undefined) topic.addSubscription(new EmailSubscription(email));
-  return topic;
 };

@@ -7,10 +7,10 @@ import {
   SubnetType,
   Vpc,
 } from 'aws-cdk-lib/aws-ec2';
-import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { Effect, type PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { CfnFunction, type Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
-import { allow, deny } from './resource-access.ts';
+import { allow } from './service-function.ts';
 import type { Settings } from './settings.ts';
 
 /** Two availability zones, each with its own NAT gateway, so that the failure of one does not affect the other. */
@@ -100,9 +100,8 @@ export class Network extends Construct {
       resource: 'function:*',
       arnFormat: ArnFormat.NO_RESOURCE_NAME,
     });
-    return [
-      allow(NETWORK_INTERFACE_ACTIONS, ['*']),
-      deny(NETWORK_INTERFACE_ACTIONS, ['*'], { ArnLike: { 'lambda:SourceFunctionArn': anyFunction } }),
-    ];
+    const allowed = allow(NETWORK_INTERFACE_ACTIONS, ['*']);
+    const conditions = { ArnLike: { 'lambda:SourceFunctionArn': anyFunction } };
+    return [allowed, allowed.copy({ effect: Effect.DENY, conditions })];
   }
 }

@@ -1,4 +1,6 @@
-import { Aws, CfnOutput, CfnRule, type Environment, Fn, Stack, Stage, Tags, Token } from 'aws-cdk-lib';
+import { Annotations, Aws, CfnOutput, CfnRule, type Environment, Fn, Stack, Stage, Tags, Token } from 'aws-cdk-lib';
+import { CfnEventSourceMapping } from 'aws-cdk-lib/aws-lambda';
+import type { Topic } from 'aws-cdk-lib/aws-sns';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import packageJson from '../package.json' with { type: 'json' };
@@ -7,18 +9,22 @@ import { Api } from './api.ts';
 import { bundleFunctions } from './bundles.ts';
 import { Delivery, type SendingResources } from './delivery.ts';
 import { DeliveryReports } from './delivery-reports.ts';
-import { addEmailIdentity, Email } from './email.ts';
-import { EmailEvents } from './email-events.ts';
-import { createTopicKey, ManagedTopic } from './managed-topic.ts';
+import { addEmailIdentity, createConfigurationSet, EmailEvents } from './email.ts';
 import type { MonitoredResources } from './monitoring/monitored-stack.ts';
 import { Monitoring } from './monitoring.ts';
 import { Network } from './network.ts';
 import { addOperatorsPolicies } from './operators-policies.ts';
 import { ServiceFunction } from './service-function.ts';
-import { changedSettings, type Settings, tenantLimitsJson, withoutCredentials } from './settings.ts';
+import {
+  changedSettings,
+  PLACEHOLDER_SENDER,
+  type Settings,
+  tenantLimitsJson,
+  withoutCredentials,
+} from './settings.ts';
 import { NOT_IN_CHINA } from './stages.ts';
 import { Storage } from './storage.ts';
-import { addWarnings } from './warnings.ts';
+import { createManagedTopic, createTopicKey } from './topics.ts';
 import { deadLetterQueue, type WorkQueueWithDeadLetters } from './work-queue.ts';
 
 /** The service in one stack. It uses no fixed physical names, so an account can have several of these stacks. */
@@ -38,20 +44,19 @@ export class NotificationsStack extends Stack {
     const bundleOf = bundleFunctions(Stage.of(this)?.outdir ?? 'cdk.out');
     const defaults = { settings, bundleOf };
     const storage = new Storage(this, 'Storage', settings);
-    const email = new Email(this, 'Email');
-    const managedTopic = new ManagedTopic(this, 'ManagedTopic');
+    const configurationSet = createConfigurationSet(this);
+    const managedTopic = createManagedTopic(this);
     if (settings.emailIdentity) addEmailIdentity(this, settings);
     const network = settings.egress === 'static' ? new Network(this, 'Network', settings) : undefined;
     // SQS moves a message here from any work queue after too many receives, because its function crashed or timed out
     // (docs/decisions/deliveries.md#crashed-queue). A redrive returns each message to its source queue.
     const crashedQueue = new Queue(this, 'CrashedQueue', deadLetterQueue);
-    const sendingResources = { email, managedTopic, network };
+    const sendingResources = { configurationSet, managedTopic, network };
     const delivery = new Delivery(this, 'Delivery', defaults, storage, sendingResources, crashedQueue);
     const api = new Api(this, 'Api', defaults, storage, delivery);
     // A key costs $1 a month: more than the rest of a development stage without queues.
-    const topicKey = settings.developmentStage ? undefined : createTopicKey(this, 'TopicKey');
-    const eventResources = { email, storage, delivery, crashedQueue, topicKey };
-    const emailEvents = new EmailEvents(this, 'EmailEvents', defaults, eventResources);
+    const topicKey = settings.developmentStage ? undefined : createTopicKey(this);
+    const emailEvents = new EmailEvents(this, 'EmailEvents', defaults, storage, delivery, configurationSet, topicKey);
     const reports = new DeliveryReports(this, 'Reports', defaults, storage, delivery);
     const resources = { api, delivery, emailEvents, reports };
     // After all resources, because they refer to each other: the API tests with the senders, which need its URL.
@@ -104,7 +109,7 @@ const variablesOf = (
   stack: Stack,
   settings: Settings,
   { notifications, accounts, tokens, deliveries, audits }: Storage,
-  { email, managedTopic }: SendingResources,
+  { configurationSet, managedTopic }: SendingResources,
   { api, emailEvents, reports, delivery }: MonitoredResources & { delivery: Delivery },
 ): Record<Exclude<VariableName, 'DEAD_LETTER_QUEUE' | 'RETRY_QUEUE'>, string | undefined> => ({
   NOTIFICATIONS_TABLE: notifications.table.tableName,
@@ -119,9 +124,9 @@ const variablesOf = (
   SENDER_FUNCTIONS: stack.toJsonString(
     Object.fromEntries(delivery.senders.map(({ type, lambda }) => [type, lambda.functionName])),
   ),
-  MANAGED_TOPIC: managedTopic.topic.topicArn,
+  MANAGED_TOPIC: managedTopic.topicArn,
   OUTCOMES_TOPIC: reports.topic?.topicArn,
-  CONFIGURATION_SET: email.configurationSet.configurationSetName,
+  CONFIGURATION_SET: configurationSet.configurationSetName,
   API_URL: api.baseUrl,
   HEARTBEAT_ROLE_ID: delivery.heartbeatRoleId,
   HEARTBEAT_URL: settings.heartbeatUrl,
@@ -153,7 +158,7 @@ const outputsOf = (
   stack: Stack,
   settings: Settings,
   storage: Storage,
-  managedTopic: ManagedTopic,
+  managedTopic: Topic,
   { api, delivery, emailEvents, reports }: MonitoredResources,
 ): Record<string, [value: string, description: string]> => {
   const { emailFrom, smsPerTenantPerDay, smsMonthlyBudgetUsd, lambdaConcurrencyQuota } = settings;
@@ -184,10 +189,7 @@ const outputsOf = (
     BaseUrl: [api.baseUrl, 'Base URL of the API'],
     AlarmEventsQueueUrl: [queueUrl, 'URL of the queue for alarm events'],
     AlarmEventsQueueArn: [queueArn, 'ARN of the queue for alarm events, for IAM policies of producers'],
-    ManagedTopicArn: [
-      managedTopic.topic.topicArn,
-      'SNS topic for notifications of type managed. Subscribe operators to it.',
-    ],
+    ManagedTopicArn: [managedTopic.topicArn, 'SNS topic for notifications of type managed. Subscribe operators to it.'],
     ...(reports.topic && {
       DeliveryOutcomesTopicArn: [
         reports.topic.topicArn,
@@ -217,3 +219,65 @@ const outputsOf = (
     ],
   };
 };
+
+/** The memory that a function can have in a new AWS account, in MB. */
+const NEW_ACCOUNT_MEMORY_MB = 3_008;
+
+/** Adds warnings about settings. Call it after all event sources have been added. */
+const addWarnings = (stack: Stack, settings: Settings): void => {
+  const { lambdaConcurrencyQuota, memoryMb = 0, memoryMbByType, smsCountries, smsPerTenantPerDay } = settings;
+  const maxConcurrency = maxConcurrencyOf(stack);
+  const aboveMemory = (name: string) =>
+    `${name} is above 3,008 MB, the limit of new AWS accounts: there, the deployment fails and rolls back until AWS has raised the limit (docs/operations.md#1-lambda-quotas).`;
+  const warnings: [id: string, applies: boolean, message: string][] = [
+    [
+      'feedEndpoint',
+      settings.feedEndpoint === undefined,
+      'Notifications of type atomfeed are not delivered until the setting feedEndpoint is the URL of an AtomPub collection.',
+    ],
+    [
+      'emailFrom',
+      settings.emailFrom === PLACEHOLDER_SENDER,
+      `Emails are not delivered until the setting emailFrom is an address that SES has verified. It is ${PLACEHOLDER_SENDER}.`,
+    ],
+    ...Object.entries(settings.existingTables).map(([table, name]): (typeof warnings)[number] => [
+      `existingTables:${table}`,
+      true,
+      `The stack does not manage its ${table} table, ${name}: no deployment protects or deletes it. Import it and remove the setting existingTables (docs/operations.md#restore-a-table).`,
+    ]),
+    [
+      'alarmTarget',
+      settings.alarmTarget === undefined && !settings.developmentStage,
+      'Nobody receives the alarms: set alarmTarget to an email address or a topic, or developmentStage to true (docs/operations.md#7-alarms-reach-a-person).',
+    ],
+    [
+      'smsCountries',
+      smsCountries.length === 0 && smsPerTenantPerDay > 0,
+      'SMS go to every country, at its price: set smsCountries to the countries of your recipients, or smsPerTenantPerDay to 0 if no tenant uses SMS (docs/operations.md#3-sms-origination-and-spending-limit).',
+    ],
+    [
+      'lambdaConcurrencyQuota',
+      maxConcurrency >= lambdaConcurrencyQuota,
+      `The event sources can use ${maxConcurrency} concurrent executions, and lambdaConcurrencyQuota is ${lambdaConcurrencyQuota}: under load Lambda throttles the senders, dispatch and the API. Request a higher quota and set lambdaConcurrencyQuota to it (docs/operations.md#1-lambda-quotas), or lower senderConcurrency, senderConcurrencyByType or dispatchConcurrency.`,
+    ],
+    ['memoryMb', memoryMb > NEW_ACCOUNT_MEMORY_MB, aboveMemory('memoryMb')],
+    [
+      'memoryMbByType',
+      Object.values(memoryMbByType).some((memory) => memory > NEW_ACCOUNT_MEMORY_MB),
+      aboveMemory('memoryMbByType'),
+    ],
+  ];
+  for (const [id, applies, message] of warnings) {
+    if (applies) Annotations.of(stack).addWarningV2(`notifications:${id}`, message);
+  }
+};
+
+/**
+ * Returns how many executions the event sources of the stack can use at the same time. An event source without a
+ * maximum counts as 0.
+ */
+const maxConcurrencyOf = (stack: Stack): number =>
+  stack.node.findAll().reduce((total, construct) => {
+    const scaling = construct instanceof CfnEventSourceMapping ? construct.scalingConfig : undefined;
+    return total + (scaling && 'maximumConcurrency' in scaling ? (scaling.maximumConcurrency ?? 0) : 0);
+  }, 0);

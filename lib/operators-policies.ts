@@ -1,9 +1,9 @@
 import type { Stack } from 'aws-cdk-lib';
 import { ManagedPolicy } from 'aws-cdk-lib/aws-iam';
+import type { Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import type { ManagedTopic } from './managed-topic.ts';
 import type { MonitoredResources } from './monitoring/monitored-stack.ts';
-import { allow } from './resource-access.ts';
+import { allow } from './service-function.ts';
 import type { Storage } from './storage.ts';
 
 /** What the queues of the check of `ops verify` are called. */
@@ -16,7 +16,7 @@ const VERIFICATION_QUEUES = 'ops-verify-*';
 export const addOperatorsPolicies = (
   stack: Stack,
   storage: Storage,
-  managedTopic: ManagedTopic,
+  managedTopic: Topic,
   { delivery, emailEvents, reports }: Omit<MonitoredResources, 'api'>,
 ): { read: ManagedPolicy; change: ManagedPolicy } => {
   const scope = new Construct(stack, 'Operators');
@@ -66,7 +66,7 @@ export const addOperatorsPolicies = (
       allow(['sqs:DeleteMessage', 'sqs:PurgeQueue'], dead),
       // The checks of `ops verify`, which also sends an event through the stack.
       allow(['sqs:CreateQueue', 'sqs:DeleteQueue', 'sqs:ReceiveMessage'], [verificationQueues]),
-      allow(['sns:Subscribe'], [managedTopic.topic.topicArn], {
+      allow(['sns:Subscribe'], [managedTopic.topicArn], {
         StringEquals: { 'sns:Protocol': 'sqs' },
         StringLike: { 'sns:Endpoint': verificationQueues },
       }),

@@ -1,5 +1,5 @@
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { PolicyStatement, type PolicyStatementProps, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Architecture,
   Code,
@@ -14,8 +14,13 @@ import { Construct } from 'constructs';
 import { FUNCTION_TIMEOUT_MS } from '../shared/domain/timeouts.ts';
 import { environments, type FunctionName } from '../shared/environment.ts';
 import type { Bundle } from './bundles.ts';
-import type { Network } from './network.ts';
 import type { Settings } from './settings.ts';
+
+export const allow = (
+  actions: string[],
+  resources: string[],
+  conditions: NonNullable<PolicyStatementProps['conditions']> = {},
+): PolicyStatement => new PolicyStatement({ actions, resources, conditions });
 
 /** What all functions of the stack share. */
 export type FunctionDefaults = { settings: Settings; bundleOf: (name: FunctionName) => Bundle };
@@ -32,8 +37,6 @@ export type FunctionOptions = {
   maxLookups?: number | undefined;
   /** The concurrency that the function reserves, which is also its maximum. Default: none. */
   reservedConcurrency?: number | undefined;
-  /** The VPC to attach the function to. */
-  network?: Network | undefined;
 };
 
 /** With the Node.js default of 4 threads, two slow lookups would block all others. */
@@ -65,7 +68,7 @@ export class ServiceFunction extends Construct {
     });
     const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     logGroup.grantWrite(role);
-    for (const statement of [...statements, ...(options.network?.vpcStatements() ?? [])]) role.addToPolicy(statement);
+    for (const statement of statements) role.addToPolicy(statement);
     this.lambda = new LambdaFunction(this, 'Function', {
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
@@ -91,7 +94,6 @@ export class ServiceFunction extends Construct {
       systemLogLevelV2: SystemLogLevel.WARN,
       ...(options.sendsToItself && { recursiveLoop: RecursiveLoop.ALLOW }),
     });
-    options.network?.attachToVpc(this.lambda);
   }
 
   /** Sets those of these environment variables that the function has (`environments`), and its own. */

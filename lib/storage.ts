@@ -10,7 +10,7 @@ import {
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { tableSchemas } from '../shared/contracts/table-schemas.ts';
-import { allow } from './resource-access.ts';
+import { allow } from './service-function.ts';
 import { type Settings, STREAM_ARN } from './settings.ts';
 
 /** The DynamoDB actions that the repositories use. */

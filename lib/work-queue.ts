@@ -8,7 +8,7 @@ import {
 import { type IQueue, Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { VISIBILITY_TIMEOUT_MS } from '../shared/domain/timeouts.ts';
-import { allow } from './resource-access.ts';
+import { allow } from './service-function.ts';
 import { retryConcurrency } from './settings.ts';
 
 const encryptedQueue: QueueProps = { encryption: QueueEncryption.SQS_MANAGED, enforceSSL: true };

@@ -86,7 +86,7 @@ const reputationAlarm = ({ scope }: Monitored, rate: string, percent: number, ev
 /** Returns the alarms on SES and SNS that fail, on recipients whose emails are stopped, and on reputation. */
 const emailAlarms = (stack: Monitored): Alarms => ({
   SendingFailures: {
-    metric: stack.metrics.count('service_failures', { period: minute }),
+    metric: stack.metric('service_failures', { period: minute }),
     // An email that SES rejects because of the daily quota is retried after 60 to 72 minutes; both attempts must be in
     // the window. The period is one minute, because CloudWatch evaluates longer periods as sliding windows, which would
     // only sometimes contain two attempts.
@@ -100,7 +100,7 @@ const emailAlarms = (stack: Monitored): Alarms => ({
     metric: new MathExpression({
       // Without data, the alarm would read the hours before.
       expression: 'FILL(stops, 0)',
-      usingMetrics: { stops: stack.metrics.count('email_stops', { period: hour }) },
+      usingMetrics: { stops: stack.metric('email_stops', { period: hour }) },
       period: hour,
       label: 'mailboxes whose emails were stopped',
     }),

@@ -2,13 +2,13 @@ import { Duration } from 'aws-cdk-lib';
 import { MathExpression, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { FIRST_ATTEMPT_LATENCY } from '../../shared/domain/delivery-metrics.ts';
 import { inBatches } from '../../shared/domain/in-batches.ts';
+import { keepMetricsActive } from '../schedules.ts';
 import { accountAlarms } from './account-alarms.ts';
 import { externalAlarms } from './external-alarms.ts';
 import {
   type Alarms,
   countFunctionErrors,
   FAILS_TWICE,
-  keepMetricsActive,
   MAX_ALARM_METRICS,
   type Monitored,
   minute,
@@ -97,9 +97,9 @@ const queueAlarms = ({ scope, resources: { delivery, emailEvents } }: Monitored)
 };
 
 /** Returns the alarms on the functions that consume queues: one for each way to fail, not one for each function. */
-const consumerAlarms = ({ scope, metrics, resources: { delivery, emailEvents, reports } }: Monitored): Alarms => ({
+const consumerAlarms = ({ scope, metric, resources: { delivery, emailEvents, reports } }: Monitored): Alarms => ({
   InternalErrors: {
-    metric: metrics.count('internal_errors', { period: OUTAGE_PERIOD }),
+    metric: metric('internal_errors', { period: OUTAGE_PERIOD }),
     // Three periods, because the newest is incomplete. A failing message is at first received every 90 s or less, so
     // it appears in the other two; `MessagesAging` covers longer intervals.
     evaluationPeriods: 3,
@@ -110,7 +110,7 @@ const consumerAlarms = ({ scope, metrics, resources: { delivery, emailEvents, re
     runbook: 'internal-errors',
   },
   MessagesAging: {
-    metric: metrics.count('oldest_unprocessed_seconds', { statistic: Stats.MAXIMUM, period: OUTAGE_PERIOD }),
+    metric: metric('oldest_unprocessed_seconds', { statistic: Stats.MAXIMUM, period: OUTAGE_PERIOD }),
     threshold: STUCK_SECONDS,
     // Longer than the maximum interval of 15 minutes between receives of a failing message, so that the alarm does not
     // flap.
@@ -138,15 +138,15 @@ const consumerAlarms = ({ scope, metrics, resources: { delivery, emailEvents, re
 });
 
 /** Returns the alarms on alerts that the service gives up or sends late. */
-const deliveryAlarms = ({ scope, metrics }: Monitored): Alarms => ({
+const deliveryAlarms = ({ scope, metric }: Monitored): Alarms => ({
   ServiceDeadLetters: {
-    metric: metrics.count('dead_lettered_service', { period: SINGLE_PERIOD }),
+    metric: metric('dead_lettered_service', { period: SINGLE_PERIOD }),
     impact: 'Alerts were dead-lettered because of a failure in the service. They did not reach their destinations.',
     firstStep: `list them with their reasons: ${opsCommand(scope, 'dead-letters list')}.`,
     runbook: 'dead-letters-of-the-service',
   },
   FirstAttemptsLate: {
-    metric: metrics.count(FIRST_ATTEMPT_LATENCY, { statistic: 'p99', period: Duration.minutes(5) }),
+    metric: metric(FIRST_ATTEMPT_LATENCY, { statistic: 'p99', period: Duration.minutes(5) }),
     threshold: MAX_FIRST_ATTEMPT_MS,
     evaluationPeriods: 2,
     impact: `Alerts are late: for ten minutes, the slowest percent of them has waited ${MAX_FIRST_ATTEMPT_MS / 1000} s for the first attempt. Slow destinations are not the cause.`,
@@ -156,7 +156,7 @@ const deliveryAlarms = ({ scope, metrics }: Monitored): Alarms => ({
 });
 
 /** Returns the alarms on failures that are reported late, that the watcher of the stream does not see, and given up. */
-const reportAlarms = ({ scope, metrics, resources: { reports } }: Monitored): Alarms => {
+const reportAlarms = ({ scope, metric, resources: { reports } }: Monitored): Alarms => {
   const runbook = 'failures-are-not-reported';
   keepMetricsActive(scope, 'FailedReportsActive', reports.failedQueue);
   return {
@@ -166,7 +166,7 @@ const reportAlarms = ({ scope, metrics, resources: { reports } }: Monitored): Al
         expression: 'MAX([FILL(queue, 0), FILL(stream, 0)])',
         usingMetrics: {
           queue: reports.queue.queue.metricApproximateAgeOfOldestMessage(perMinute),
-          stream: metrics.count('oldest_record_seconds', perMinute),
+          stream: metric('oldest_record_seconds', perMinute),
         },
         period: minute,
         label: 'age in seconds of the oldest report, or of the oldest record when the watcher receives it',
@@ -180,7 +180,7 @@ const reportAlarms = ({ scope, metrics, resources: { reports } }: Monitored): Al
     },
     FailuresNotSeen: {
       // Above 0 if only senders emit it. A failure at the end of the first period is seen in the second one.
-      metric: metrics.count('failures_unseen', { statistic: Stats.MINIMUM, period: SINGLE_PERIOD }),
+      metric: metric('failures_unseen', { statistic: Stats.MINIMUM, period: SINGLE_PERIOD }),
       evaluationPeriods: 2,
       impact:
         'For ten minutes, senders have recorded failures, and watch-deliveries has seen none: notices, escalations and outcomes wait, for at most 24 hours.',
@@ -199,7 +199,7 @@ const reportAlarms = ({ scope, metrics, resources: { reports } }: Monitored): Al
   };
 };
 
-const apiAlarm = ({ metrics, resources: { api } }: Monitored): ServiceAlarm => {
+const apiAlarm = ({ metric, resources: { api } }: Monitored): ServiceAlarm => {
   const options = { period: OUTAGE_PERIOD, statistic: Stats.SUM };
   return {
     metric: new MathExpression({
@@ -208,7 +208,7 @@ const apiAlarm = ({ metrics, resources: { api } }: Monitored): ServiceAlarm => {
       expression: 'IF(FILL(errors, 0) - FILL(throttled, 0) >= 1, 1, 0)',
       usingMetrics: {
         errors: api.httpApi.metricServerError(options),
-        throttled: metrics.count('throttled_requests', options),
+        throttled: metric('throttled_requests', options),
       },
       period: OUTAGE_PERIOD,
       label: '5xx responses',

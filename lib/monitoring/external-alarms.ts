@@ -25,7 +25,7 @@ const MIN_TENANTS = 3;
 /** Returns the alarms on those outside of the service: producers, destinations and the operators' endpoints. */
 export const externalAlarms = (stack: Monitored): Alarms => ({
   ProducerErrors: {
-    metric: stack.metrics.count(PRODUCER_FAULTS, { period: SINGLE_PERIOD }),
+    metric: stack.metric(PRODUCER_FAULTS, { period: SINGLE_PERIOD }),
     impact:
       'Alarm events are invalid, or use an event ID again with different content, and are not delivered; or they are delivered although they break a rule, such as a time that is not in milliseconds.',
     firstStep: `list the dead letters (${opsCommand(stack.scope, 'dead-letters list alarm-events')}), and search the log of dispatch for "event with warnings" and those of the senders for "event conflict".`,
@@ -37,14 +37,14 @@ export const externalAlarms = (stack: Monitored): Alarms => ({
 });
 
 /** Returns the alarm on a pipeline that sends no alarm events, if the setting says how often it does at least. */
-const missingEventsAlarm = ({ metrics, settings: { expectedEventIntervalMinutes: minutes } }: Monitored): Alarms =>
+const missingEventsAlarm = ({ metric, settings: { expectedEventIntervalMinutes: minutes } }: Monitored): Alarms =>
   minutes === undefined
     ? {}
     : {
         MissingEvents: {
           metric: new MathExpression({
             expression: 'IF(FILL(events, 0) >= 1, 0, 1)',
-            usingMetrics: { events: metrics.count(EVENTS_RECEIVED, { period: minute }) },
+            usingMetrics: { events: metric(EVENTS_RECEIVED, { period: minute }) },
             // The evaluation periods last a minute each, so the longest interval is a day, the maximum of CloudWatch.
             period: minute,
             label: 'minutes without an alarm event',
@@ -67,7 +67,7 @@ const destinationAlarm = (stack: Monitored): ServiceAlarm => {
   const types = stack.resources.delivery.senders.flatMap(({ type }) =>
     notificationTypes[type].sendsByHttp ? [type] : [],
   );
-  const excesses = types.map((type) => [type, stack.metrics.excess(FAILURE_EXCESS, type, { period })]);
+  const excesses = types.map((type) => [type, stack.metric(FAILURE_EXCESS, { type, period })]);
   return {
     metric: new MathExpression({
       expression: `IF(tenants >= ${MIN_TENANTS}, MAX([${types.map((type) => `FILL(${type}, 0)`).join(', ')}]), 0)`,
@@ -88,13 +88,17 @@ const destinationAlarm = (stack: Monitored): ServiceAlarm => {
  * Returns the alarm on the operators' endpoints: in three minutes, most calls of one fail. It reads each type, because
  * most calls of a stack may be those of another one.
  */
-const endpointAlarm = ({ scope, metrics, settings: { feedEndpoint } }: Monitored): ServiceAlarm => {
-  const types = ['incidentpager', 'incidentrouter', ...(feedEndpoint === undefined ? [] : ['atomfeed'])];
+const endpointAlarm = ({ scope, metric, settings: { feedEndpoint } }: Monitored): ServiceAlarm => {
+  const types = [
+    'incidentpager',
+    'incidentrouter',
+    ...(feedEndpoint === undefined ? [] : ['atomfeed' as const]),
+  ] as const;
   return {
     metric: new MathExpression({
       expression: `MAX([${types.map((type) => `FILL(${type}, 0)`).join(', ')}])`,
       usingMetrics: Object.fromEntries(
-        types.map((type) => [type, metrics.excess(ENDPOINT_FAILURE_EXCESS, type, { period: minute })]),
+        types.map((type) => [type, metric(ENDPOINT_FAILURE_EXCESS, { type, period: minute })]),
       ),
       period: minute,
       label: 'failed calls of an endpoint, less the others',

@@ -1,11 +1,9 @@
-import { Duration, Stack, Tags } from 'aws-cdk-lib';
-import { type AlarmProps, Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import { Duration, Stack } from 'aws-cdk-lib';
+import { type AlarmProps, Metric, type MetricOptions, Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { FilterPattern, MetricFilter } from 'aws-cdk-lib/aws-logs';
-import { Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/aws-scheduler';
-import { Universal } from 'aws-cdk-lib/aws-scheduler-targets';
-import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import {
   type DeliveryTotal,
   type ENDPOINT_FAILURE_EXCESS,
@@ -20,9 +18,7 @@ import {
 import type { Api } from '../api.ts';
 import type { Delivery } from '../delivery.ts';
 import type { DeliveryReports } from '../delivery-reports.ts';
-import type { EmailEvents } from '../email-events.ts';
-import { createScheduleRole } from '../heartbeat.ts';
-import { allow } from '../resource-access.ts';
+import type { EmailEvents } from '../email.ts';
 import type { Settings } from '../settings.ts';
 
 /** The constructs that the alarms and the dashboard cover. */
@@ -37,30 +33,25 @@ export type MonitoredResources = {
 export type Monitored = {
   scope: Construct;
   settings: Settings;
-  metrics: ServiceMetrics;
+  metric: ReturnType<typeof metricsOf>;
   resources: MonitoredResources;
 };
 
-/**
- * An actionable alarm: the impact and the first step are required. A data point at or above the threshold is breaching.
- */
+/** A data point at or above the threshold is breaching. `threshold` and `evaluationPeriods` are 1 by default. */
 export type ServiceAlarm = Pick<AlarmProps, 'metric' | 'datapointsToAlarm' | 'treatMissingData'> & {
-  /** Default: 1. */
   threshold?: number;
-  /** Default: 1. */
   evaluationPeriods?: number;
   /** The effect on tenants. */
   impact: string;
-  /** The first step for the engineer on call. */
   firstStep: string;
   /** The anchor of a heading in docs/runbook.md. */
   runbook: string;
 };
 
-/** Alarms by their construct IDs. */
+/** By their construct IDs. */
 export type Alarms = Readonly<Record<string, ServiceAlarm>>;
 
-/** An alarm reads at most this many metrics (AWS limit). */
+/** The most metrics that an alarm reads (AWS limit). */
 export const MAX_ALARM_METRICS = 10;
 
 export const minute = Duration.minutes(1);
@@ -68,7 +59,6 @@ export const minute = Duration.minutes(1);
 /** The period in which a single occurrence fires an alarm. */
 export const SINGLE_PERIOD = Duration.minutes(5);
 
-/** The metric period of all alarms on outages. */
 export const OUTAGE_PERIOD = Duration.minutes(2);
 
 /**
@@ -81,79 +71,32 @@ export const FAILS_TWICE = { evaluationPeriods: 5, datapointsToAlarm: 2 };
 export const opsCommand = (scope: Construct, command: string): string =>
   `npm run -s ops -- ${command} --stack ${Stack.of(scope).stackName}`;
 
-type MetricOptions = { statistic?: string; period?: Duration; label?: string };
+/** `type` selects the metric of one type, where there is one. */
+type ServiceMetricOptions = Pick<MetricOptions, 'statistic' | 'period' | 'label'> & { type?: NotificationTypeId };
 
-/**
- * The metrics that the functions of this stack write in embedded metric format. The dimension `service` is the stack
- * name.
- */
-export class ServiceMetrics {
-  readonly #service: string;
+type MetricName =
+  | TotalMetric
+  | DeliveryTotal
+  | StreamMetric
+  | typeof ENDPOINT_FAILURE_EXCESS
+  | typeof EVENTS_RECEIVED
+  | typeof FAILURE_EXCESS
+  | typeof FIRST_ATTEMPT_LATENCY
+  | typeof PRODUCER_FAULTS
+  | 'email_stops'
+  | 'throttled_requests';
 
-  constructor(scope: Construct) {
-    this.#service = Stack.of(scope).stackName;
-  }
-
-  /** Returns a metric that has only the dimension `service`. */
-  count(
-    metricName:
-      | TotalMetric
-      | DeliveryTotal
-      | StreamMetric
-      | typeof EVENTS_RECEIVED
-      | typeof FIRST_ATTEMPT_LATENCY
-      | typeof PRODUCER_FAULTS
-      | 'email_stops'
-      | 'throttled_requests',
-    options: MetricOptions = {},
-  ): Metric {
-    return this.#metric(metricName, {}, options);
-  }
-
-  /** Returns the number of a type's attempts, or calls of its endpoint, that failed, less the others. */
-  excess(
-    metricName: typeof FAILURE_EXCESS | typeof ENDPOINT_FAILURE_EXCESS,
-    type: string,
-    options: MetricOptions,
-  ): Metric {
-    return this.#metric(metricName, { type }, options);
-  }
-
-  #metric(metricName: string, dimensions: Record<string, string>, options: MetricOptions): Metric {
-    return new Metric({
+/** The metrics that the functions of the stack write in embedded metric format. */
+export const metricsOf =
+  (scope: Construct) =>
+  (metricName: MetricName, { type, ...options }: ServiceMetricOptions = {}): Metric =>
+    new Metric({
       namespace: METRICS_NAMESPACE,
       metricName,
-      dimensionsMap: { service: this.#service, ...dimensions },
+      dimensionsMap: { service: Stack.of(scope).stackName, ...(type && { type }) },
       statistic: Stats.SUM,
       ...options,
     });
-  }
-}
-
-/**
- * Keeps the CloudWatch metrics of a queue active by one API call an hour. SQS stops reporting metrics after six hours
- * without a call, and resumes up to 15 minutes after the next one, which would delay the alarm on a new message.
- * EventBridge Scheduler supports no read-only calls, so the schedule sets a tag that the queue already has.
- */
-export const keepMetricsActive = (parent: Construct, id: string, queue: Queue): void => {
-  const scope = new Construct(parent, id);
-  const role = createScheduleRole(scope);
-  const tag = 'MetricsKeptActive';
-  // The template sets the same tag, so that CloudFormation detects no drift.
-  Tags.of(queue).add(tag, 'true');
-  const schedule = new Schedule(scope, 'Schedule', {
-    description: 'Keeps the CloudWatch metrics of a queue active',
-    schedule: ScheduleExpression.rate(Duration.hours(1)),
-    target: new Universal({
-      service: 'sqs',
-      action: 'tagQueue',
-      role,
-      input: ScheduleTargetInput.fromObject({ QueueUrl: queue.queueUrl, Tags: { [tag]: 'true' } }),
-      policyStatements: [allow(['sqs:TagQueue'], [queue.queueArn])],
-    }),
-  });
-  schedule.node.addDependency(role);
-};
 
 /** A failed invocation, as Lambda logs it in JSON: the function threw, crashed or timed out. */
 const FAILED_INVOCATION = FilterPattern.all(
