@@ -6,10 +6,7 @@ import { type NotificationTypeId, notificationTypeIds } from '../shared/contract
 import { type LimitName, limitNames, minimumLimit } from '../shared/contracts/tenant-limits.ts';
 import { nearestName } from '../shared/contracts/unknown-names.ts';
 
-/**
- * A setting with its rule in words, which completes the sentence that begins with the name of the setting. It is the
- * only message of an invalid value, so no message of zod reaches the user.
- */
+/** `rule` completes the sentence that begins with the name of the setting. No message of zod reaches the user. */
 const setting = <Value>(rule: string, schema: z.ZodType<Value>) =>
   z.unknown().transform((value, context): Value => {
     const parsed = schema.safeParse(value);
@@ -35,7 +32,7 @@ const wholeNumber = (min: number, max = Number.MAX_SAFE_INTEGER) =>
     z.number().int().min(min).max(max),
   );
 
-/** A limit of tenants, which operators can override for one tenant within the same range. */
+/** Operators can override it for one tenant within the same range. */
 const tenantLimit = (name: LimitName) => wholeNumber(minimumLimit(name));
 
 const numberUpTo = (max: number) => number(`must be a number from 0 to ${max}`, z.number().min(0).max(max));
@@ -79,21 +76,24 @@ const MAX_PRODUCER_ACCOUNTS = 50;
 
 const email = () => setting('must be an email address such as alerts@example.org', z.email());
 
-const httpUrl = () =>
+const shortUrl = (rule: string, schema: z.ZodType<string, string>) =>
   setting(
-    `must be a URL of at most ${MAX_URL_LENGTH} characters that starts with http:// or https://, without query or fragment`,
-    z
-      .url({ protocol: /^https?$/ })
-      .max(MAX_URL_LENGTH)
-      .refine((url) => !/[?#]/.test(url)),
+    `must be a URL of at most ${MAX_URL_LENGTH} characters that starts with ${rule}`,
+    z.string().max(MAX_URL_LENGTH).pipe(schema),
+  );
+
+const httpUrl = () =>
+  shortUrl(
+    'http:// or https://, without query or fragment',
+    z.url({ protocol: /^https?$/ }).refine((url) => !/[?#]/.test(url)),
   );
 
 /** The local stack has no TLS, and nothing in AWS listens on a loopback address. */
 const monitorUrl = () =>
-  setting(
-    `must be a URL of at most ${MAX_URL_LENGTH} characters that starts with https://, or with http:// and a loopback address`,
+  shortUrl(
+    'https://, or with http:// and a loopback address',
     z.union([
-      z.url({ protocol: /^https$/ }).max(MAX_URL_LENGTH),
+      z.url({ protocol: /^https$/ }),
       z.url({ protocol: /^http$/, hostname: /^(localhost|127(\.\d+){3}|\[::1\])$/ }),
     ]),
   );
@@ -102,21 +102,17 @@ const monitorUrl = () =>
 const ALARM_URL = /^https:\/\/[\w.-]+(:\d+)?([/?#][\w.~%!$&'()*+,;=:@/?#[\]{}-]*)?$/;
 
 const alarmUrl = () =>
-  setting(
-    `must be a URL of at most ${MAX_URL_LENGTH} characters that starts with https://, in which {tenant_id}, {entity_id} and {alarm_id} may follow the host`,
+  shortUrl(
+    'https://, in which {tenant_id}, {entity_id} and {alarm_id} may follow the host',
     z
       .string()
-      .max(MAX_URL_LENGTH)
       .regex(ALARM_URL)
       .refine((template) => URL.canParse(template) && !/[{}]/.test(template.replace(ALARM_URL_PLACEHOLDER, ''))),
   );
 
 const hostname = () => setting('must be a host name such as api.example.org', z.hostname().regex(/^[^.]+(\.[^.]+)+$/));
 
-/**
- * Values by name, written `name=value,...`. `rule` completes "must be a comma-separated list such as". Names differ
- * without case, as IAM requires of tags.
- */
+/** Values by name, written `name=value,...`. Names differ without case, as IAM requires of tags. */
 const pairs = <Output>(rule: string, schema: z.ZodType<Output, Record<string, string>>) =>
   setting(
     `must be a comma-separated list, with each name once in any case, such as ${rule}`,
@@ -137,28 +133,26 @@ const perType = (min: number, max: number) =>
     ),
   );
 
-/** The limits of Lambda for the memory of a function, in MB. */
+/** The limits of Lambda for the memory of a function, in MB, and the concurrency of an event source. */
 const MEMORY_MB = [128, 10_240] as const;
-
-/** The limits of Lambda for the concurrency of an event source. */
 const CONCURRENCY = [2, 1_000] as const;
 
-/** The default sender address. SES sends no email from it. */
+/** SES sends no email from it. */
 export const PLACEHOLDER_SENDER = 'notifications@example.com';
 
 const logRetentions = Object.values(RetentionDays)
   .filter((days): days is number => typeof days === 'number')
   .sort((a, b) => a - b);
 
-/** The most tags. A resource of AWS has at most 50, and the CDK adds three to subnets. */
+/** A resource of AWS has at most 50, and the CDK adds three to subnets. */
 export const MAX_TAGS = 47;
-/** The most characters of all tags: the template, which repeats them in about 220 resources, has at most 1 MB. */
+/** In characters: the template, which repeats all tags in about 220 resources, has at most 1 MB. */
 export const MAX_TAGS_LENGTH = 1_500;
 /** The longest tags of AWS. */
 const tagName = /^(?!aws:)[\w .:/+@-]{1,128}$/i;
 const tagValue = /^[\w .:/+@-]{1,256}$/;
 
-/** The ARN of the stream of a table. */
+/** With the ARN of the table. */
 export const STREAM_ARN = /^(arn:[\w-]+:dynamodb:[\w-]+:\d{12}:table\/[\w.-]+)\/stream\/[\w:.-]+$/;
 
 const tableNames = ['Notifications', 'Accounts', 'Tokens', 'Deliveries', 'Audits'] as const;
@@ -233,12 +227,9 @@ const settingsShape = z.strictObject({
     'must be an email address or the ARN of an SNS topic',
     z.union([z.email(), z.string().regex(/^arn:[\w-]+:sns:[\w-]+:\d{12}:[\w-]+$/)]),
   ).optional(),
-  runbookUrl: setting(
-    `must be an https:// URL of at most ${MAX_URL_LENGTH} characters, without fragment`,
-    z
-      .url({ protocol: /^https$/ })
-      .max(MAX_URL_LENGTH)
-      .refine((url) => !url.includes('#')),
+  runbookUrl: shortUrl(
+    'https://, without fragment',
+    z.url({ protocol: /^https$/ }).refine((url) => !url.includes('#')),
   ).optional(),
   smsMonthlyBudgetUsd: positiveNumber().default(1),
   lambdaConcurrencyQuota: wholeNumber(1).default(1_000),
@@ -265,30 +256,34 @@ const settingsShape = z.strictObject({
 
 export type Settings = z.output<typeof settingsShape>;
 
+type Rule = [isViolated: boolean, sentence: string];
+
 /** Returns a sentence for each violated rule that involves several settings, or the region of the stack. */
 const violationsOf = (s: Settings, region: string | undefined): string[] => {
-  const { domainName, certificateArn, basePath, hostedZoneId, hostedZoneName, alarmTarget, developmentStage } = s;
+  const { domainName, hostedZoneName, developmentStage } = s;
   const quota = reservedConcurrency(s) + MIN_UNRESERVED_CONCURRENCY;
-  const rules: [isViolated: boolean, sentence: string][] = [
-    [!!domainName && !certificateArn, 'certificateArn is required with domainName'],
-    [!!certificateArn && !domainName, 'domainName is required with certificateArn'],
-    [!!basePath && !domainName, 'domainName is required with basePath'],
-    [!!hostedZoneId && !domainName, 'domainName is required with hostedZoneId'],
-    [!!hostedZoneId && !hostedZoneName, 'hostedZoneName is required with hostedZoneId'],
-    [!!hostedZoneName && !hostedZoneId, 'hostedZoneId is required with hostedZoneName'],
+  const requires = (name: keyof Settings, required: keyof Settings): Rule => [
+    !!s[name] && !s[required],
+    `${required} is required with ${name}`,
+  ];
+  const hasNoUse = (name: keyof Settings, reason: string): Rule => [
+    developmentStage && !!s[name],
+    `${name} must not be set with developmentStage: ${reason}`,
+  ];
+  const rules: Rule[] = [
+    requires('domainName', 'certificateArn'),
+    requires('certificateArn', 'domainName'),
+    requires('basePath', 'domainName'),
+    requires('hostedZoneId', 'domainName'),
+    requires('hostedZoneId', 'hostedZoneName'),
+    requires('hostedZoneName', 'hostedZoneId'),
     [
       !!domainName && !!hostedZoneName && !`.${domainName}`.endsWith(`.${hostedZoneName}`),
       'domainName must be in the zone hostedZoneName',
     ],
-    [developmentStage && !!alarmTarget, 'alarmTarget must not be set with developmentStage: it has no alarms'],
-    [
-      developmentStage && s.expectedEventIntervalMinutes !== undefined,
-      'expectedEventIntervalMinutes must not be set with developmentStage: it has no alarms',
-    ],
-    [
-      developmentStage && s.reserveConcurrency,
-      'reserveConcurrency must not be set with developmentStage: its event sources have no maximum',
-    ],
+    hasNoUse('alarmTarget', 'it has no alarms'),
+    hasNoUse('expectedEventIntervalMinutes', 'it has no alarms'),
+    hasNoUse('reserveConcurrency', 'its event sources have no maximum'),
     [
       s.reserveConcurrency && quota > s.lambdaConcurrencyQuota,
       `reserveConcurrency reserves ${reservedConcurrency(s)}, which needs a lambdaConcurrencyQuota of at least ${quota}, not ${s.lambdaConcurrencyQuota}`,
@@ -298,9 +293,11 @@ const violationsOf = (s: Settings, region: string | undefined): string[] => {
       Object.entries(s.existingTables).some(([table, name]) => STREAM_ARN.test(name) !== (table === 'Deliveries')),
       'existingTables must have the ARN of its stream for Deliveries, and the names of all other tables',
     ],
-    [isElsewhere(certificateArn, region), 'certificateArn must be in the region of the stack'],
-    [isElsewhere(alarmTarget, region), 'alarmTarget must be in the region of the stack'],
-    [isElsewhere(s.existingTables.Deliveries, region), 'existingTables must be in the region of the stack'],
+    ...Object.entries({
+      certificateArn: s.certificateArn,
+      alarmTarget: s.alarmTarget,
+      existingTables: s.existingTables.Deliveries,
+    }).map(([name, arn]): Rule => [isElsewhere(arn, region), `${name} must be in the region of the stack`]),
   ];
   return rules.flatMap(([isViolated, sentence]) => (isViolated ? `${sentence}.` : []));
 };
@@ -311,13 +308,10 @@ const isElsewhere = (arn: string | undefined, region: string | undefined): boole
 
 export const settingNames = Object.keys(settingsShape.shape);
 
-/** Context keys of `cdk acknowledge` and `cdk cli-telemetry`. */
+/** Context keys of `cdk acknowledge` and `cdk cli-telemetry`. All others of the CDK contain a colon or a slash. */
 const CLI_KEYS = ['acknowledged-issue-numbers', 'cli-telemetry'];
 
-/**
- * Returns whether a context key names a setting, known or not. All other context keys of the CDK contain a colon or a
- * slash (`aws:cdk:…`, `@aws-cdk/…`); names of settings do not.
- */
+/** Returns whether a context key names a setting, known or not. */
 export const isSetting = (key: string): boolean => !/[:/]/.test(key) && !CLI_KEYS.includes(key);
 
 const unknownSetting = (name: string): string => {
@@ -330,8 +324,6 @@ const describe = (issue: z.core.$ZodIssue): string[] =>
   issue.code === 'unrecognized_keys' ? issue.keys.map(unknownSetting) : [`${issue.path.join('.')} ${issue.message}.`];
 
 /**
- * Parses settings.
- *
  * @param region that of the stack, or undefined if the credentials select it
  * @throws Error with one line for each invalid or unknown setting
  */
@@ -361,17 +353,12 @@ export const changedSettings = (settings: Settings): Record<string, unknown> => 
 export const tenantLimitsJson = (settings: Settings): string =>
   JSON.stringify(Object.fromEntries(limitNames.map((name) => [name, settings[name]])));
 
-/** The additional concurrency that a sender reserves for tests. */
 const TEST_CONCURRENCY = 10;
 
 /** What Lambda leaves to the functions of an account that reserve nothing (AWS limit). */
 export const MIN_UNRESERVED_CONCURRENCY = 100;
 
-type ConcurrencySettings = {
-  senderConcurrency: number;
-  senderConcurrencyByType: Partial<Record<NotificationTypeId, number | undefined>>;
-  dispatchConcurrency: number;
-};
+type ConcurrencySettings = Pick<Settings, 'senderConcurrency' | 'senderConcurrencyByType' | 'dispatchConcurrency'>;
 
 export const senderConcurrency = (
   { senderConcurrency: byDefault, senderConcurrencyByType }: ConcurrencySettings,
@@ -394,6 +381,5 @@ export const reservedConcurrency = (settings: ConcurrencySettings): number =>
     settings.dispatchConcurrency,
   );
 
-/** Returns the concurrency that a stack with these settings reserves: 0 unless they say so. */
-export const reservedBy = (settings: ConcurrencySettings & { reserveConcurrency: boolean }): number =>
+export const reservedBy = (settings: ConcurrencySettings & Pick<Settings, 'reserveConcurrency'>): number =>
   settings.reserveConcurrency ? reservedConcurrency(settings) : 0;
