@@ -27,11 +27,9 @@ import { createAlarmsTopic } from './topics.ts';
  * (docs/decisions/monitoring.md#alarms). The alarms notify on ALARM and on OK.
  */
 export class Monitoring extends Construct {
-  /** The topic of the alarms. */
   readonly topicArn: string;
   readonly dashboardName: string;
 
-  /** @param topicKey encrypts the topic of the alarms */
   constructor(scope: Construct, id: string, settings: Settings, resources: MonitoredResources, topicKey: IKey) {
     super(scope, id);
     const { alarmTarget, runbookUrl = 'docs/runbook.md' } = settings;
@@ -58,9 +56,8 @@ export class Monitoring extends Construct {
   }
 }
 
-/** The width of the grid. */
+/** In units of the grid of a dashboard. */
 const WIDTH = 24;
-/** The size of a graph, in units of the grid. */
 const SIZE = { width: WIDTH / 3, height: 6 };
 
 const graph = (title: string, left: IMetric[]): GraphWidget =>

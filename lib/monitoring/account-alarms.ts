@@ -17,15 +17,14 @@ const hour = Duration.hours(1);
 const NEAR_QUOTA_PERCENT = 80;
 
 /**
- * The alarm needs both this percentage and this number of failed SMS in an hour. A few numbers that no longer exist are
- * not a fault of the account, and of many SMS always more than a few fail.
+ * Both in an hour. A few numbers that no longer exist are not a fault of the account, and of many SMS always more than a
+ * few fail.
  */
 const FAILED_SMS_PERCENT = 20;
 const MIN_FAILED_SMS = 10;
-/** The percentage of the monthly SMS budget at which the alarm fires. */
+/** Of the monthly SMS budget. */
 const SPENT_PERCENT = 80;
-
-/** The number of mailboxes stopped in an hour at which the alarm fires. */
+/** Mailboxes in an hour. */
 const MAX_EMAIL_STOPS = 50;
 
 /** Returns the alarms on what all stacks of the AWS account share: Lambda's concurrency, SES and SNS. */
@@ -64,8 +63,7 @@ const concurrencyAlarms = ({ settings }: Monitored): Alarms => {
 };
 
 /**
- * Returns the alarm on one of SES's own rates, which cover the account and have no dimensions. SES reviews the account at
- * 5% bounces and 0.1% complaints:
+ * Returns the alarm on one of SES's own rates. SES reviews the account at 5% bounces and 0.1% complaints:
  * https://docs.aws.amazon.com/ses/latest/dg/reputationdashboard-cloudwatch-alarm.html
  */
 const reputationAlarm = ({ scope }: Monitored, rate: string, percent: number, event: string): ServiceAlarm => ({
@@ -83,7 +81,6 @@ const reputationAlarm = ({ scope }: Monitored, rate: string, percent: number, ev
   runbook: 'bounces-or-complaints-are-frequent',
 });
 
-/** Returns the alarms on SES and SNS that fail, on recipients whose emails are stopped, and on reputation. */
 const emailAlarms = (stack: Monitored): Alarms => ({
   SendingFailures: {
     metric: stack.metric('service_failures', { period: minute }),
@@ -113,7 +110,6 @@ const emailAlarms = (stack: Monitored): Alarms => ({
   ComplaintRate: reputationAlarm(stack, 'ComplaintRate', 0.08, 'are reported as spam'),
 });
 
-/** Returns the alarms on SMS that SNS accepts and does not deliver, for the whole account. */
 const smsAlarms = ({ settings: { smsMonthlyBudgetUsd } }: Monitored): Alarms => {
   const sms = (metricName: string, statistic: string, dimensionsMap = {}) =>
     new Metric({ namespace: 'AWS/SNS', metricName, statistic, dimensionsMap, period: hour });

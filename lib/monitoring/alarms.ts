@@ -1,5 +1,7 @@
 import { Duration } from 'aws-cdk-lib';
 import { MathExpression, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import type { Queue } from 'aws-cdk-lib/aws-sqs';
+import type { Construct } from 'constructs';
 import { FIRST_ATTEMPT_LATENCY } from '../../shared/domain/delivery-metrics.ts';
 import { inBatches } from '../../shared/domain/in-batches.ts';
 import { keepMetricsActive } from '../schedules.ts';
@@ -18,16 +20,13 @@ import {
   SINGLE_PERIOD,
 } from './monitored-stack.ts';
 
-/** Dispatching an event and delivering an alert normally take less than a second. */
+/** Dispatching an event and starting the first attempt normally take less than a second. */
 const MAX_EVENT_AGE_SECONDS = 120;
+const MAX_FIRST_ATTEMPT_MS = 60_000;
 /** The maximum age of first attempts, of email events, and of reports of failures. */
 const MAX_AGE_SECONDS = 300;
-
 /** Longer than brief AWS failures, which last a minute or two. */
 const STUCK_SECONDS = 300;
-
-/** First attempts normally start within a second. */
-const MAX_FIRST_ATTEMPT_MS = 60_000;
 
 /**
  * Three of four minutes: SQS reports a minute late, so an expression that fills missing data is 0 for the newest minute,
@@ -37,7 +36,6 @@ const AGED = { evaluationPeriods: 4, datapointsToAlarm: 3 };
 
 const perMinute = { period: minute, statistic: Stats.MAXIMUM };
 
-/** Returns the alarms of a stack by their construct IDs: on what it does itself, on others, and on its AWS account. */
 export const alarmsOf = (stack: Monitored): Alarms => ({
   ...queueAlarms(stack),
   ...consumerAlarms(stack),
@@ -48,19 +46,21 @@ export const alarmsOf = (stack: Monitored): Alarms => ({
   ...accountAlarms(stack),
 });
 
-/**
- * Returns the alarms on queues whose messages wait and on the crashed queue. The age of the oldest message on the
- * queues of alarm events, of email events and of the first attempts of each type needs an alarm for every ten queues.
- */
+/** An alarm fires if any message is in the queue. SQS stops reporting metrics for an inactive queue: the state stays. */
+const anyMessage = (scope: Construct, id: string, queue: Queue) => {
+  keepMetricsActive(scope, id, queue);
+  return {
+    metric: queue.metricApproximateNumberOfMessagesVisible(perMinute),
+    treatMissingData: TreatMissingData.IGNORE,
+  };
+};
+
+/** Returns the alarms on the crashed queue, and on messages that wait: one for every ten queues. */
 const queueAlarms = ({ scope, resources: { delivery, emailEvents } }: Monitored): Alarms => {
   const queues = [
-    { id: 'events', queue: delivery.alarmEvents.queue, maxSeconds: MAX_EVENT_AGE_SECONDS },
-    { id: 'emailevents', queue: emailEvents.queue.queue, maxSeconds: MAX_AGE_SECONDS },
-    ...delivery.senders.map(({ type, queue: { queue } }) => ({
-      id: type.toLowerCase(),
-      queue,
-      maxSeconds: MAX_AGE_SECONDS,
-    })),
+    { id: 'events', queue: delivery.alarmEvents, maxSeconds: MAX_EVENT_AGE_SECONDS },
+    { id: 'emailevents', queue: emailEvents.queue, maxSeconds: MAX_AGE_SECONDS },
+    ...delivery.senders.map(({ type, queue }) => ({ id: type.toLowerCase(), queue, maxSeconds: MAX_AGE_SECONDS })),
   ];
   const ageAlarms = inBatches(queues, MAX_ALARM_METRICS).map((group, index): [string, ServiceAlarm] => [
     index === 0 ? 'QueueAge' : `QueueAge${index + 1}`,
@@ -69,7 +69,7 @@ const queueAlarms = ({ scope, resources: { delivery, emailEvents } }: Monitored)
         // SQS reports no metrics for an inactive queue, so missing data counts as 0.
         expression: `MAX([${group.map(({ id, maxSeconds }) => `FILL(${id}, 0) / ${maxSeconds}`).join(', ')}])`,
         usingMetrics: Object.fromEntries(
-          group.map(({ id, queue }) => [id, queue.metricApproximateAgeOfOldestMessage(perMinute)]),
+          group.map(({ id, queue }) => [id, queue.queue.metricApproximateAgeOfOldestMessage(perMinute)]),
         ),
         period: minute,
         label: 'age of the oldest message, as a multiple of the maximum of its queue',
@@ -81,13 +81,10 @@ const queueAlarms = ({ scope, resources: { delivery, emailEvents } }: Monitored)
       runbook: 'messages-wait-too-long',
     },
   ]);
-  keepMetricsActive(scope, 'CrashedQueueActive', delivery.crashedQueue);
   return {
     ...Object.fromEntries(ageAlarms),
     CrashedMessages: {
-      metric: delivery.crashedQueue.metricApproximateNumberOfMessagesVisible(perMinute),
-      // Keeps the state: SQS stops reporting metrics for an inactive queue.
-      treatMissingData: TreatMissingData.IGNORE,
+      ...anyMessage(scope, 'CrashedQueueActive', delivery.crashedQueue),
       impact:
         'SQS moved a message to the crashed queue after 100 receives. Its alerts are not delivered until it is redriven.',
       firstStep: `list the messages with their source queues: ${opsCommand(scope, 'dead-letters list crashed')}.`,
@@ -112,8 +109,7 @@ const consumerAlarms = ({ scope, metric, resources: { delivery, emailEvents, rep
   MessagesAging: {
     metric: metric('oldest_unprocessed_seconds', { statistic: Stats.MAXIMUM, period: OUTAGE_PERIOD }),
     threshold: STUCK_SECONDS,
-    // Longer than the maximum interval of 15 minutes between receives of a failing message, so that the alarm does not
-    // flap.
+    // Longer than the 15 minutes between receives of a failing message, so that the alarm does not flap.
     evaluationPeriods: 9,
     datapointsToAlarm: 1,
     impact: `A message has failed for ${STUCK_SECONDS / 60} minutes, or retries of several tenants are received ${STUCK_SECONDS / 60} minutes too late. Alerts are late; none is lost.`,
@@ -137,7 +133,6 @@ const consumerAlarms = ({ scope, metric, resources: { delivery, emailEvents, rep
   },
 });
 
-/** Returns the alarms on alerts that the service gives up or sends late. */
 const deliveryAlarms = ({ scope, metric }: Monitored): Alarms => ({
   ServiceDeadLetters: {
     metric: metric('dead_lettered_service', { period: SINGLE_PERIOD }),
@@ -155,10 +150,8 @@ const deliveryAlarms = ({ scope, metric }: Monitored): Alarms => ({
   },
 });
 
-/** Returns the alarms on failures that are reported late, that the watcher of the stream does not see, and given up. */
 const reportAlarms = ({ scope, metric, resources: { reports } }: Monitored): Alarms => {
   const runbook = 'failures-are-not-reported';
-  keepMetricsActive(scope, 'FailedReportsActive', reports.failedQueue);
   return {
     ReportsLate: {
       metric: new MathExpression({
@@ -188,9 +181,7 @@ const reportAlarms = ({ scope, metric, resources: { reports } }: Monitored): Ala
       runbook,
     },
     FailuresNotReported: {
-      metric: reports.failedQueue.metricApproximateNumberOfMessagesVisible(perMinute),
-      // Keeps the state: SQS stops reporting metrics for an inactive queue.
-      treatMissingData: TreatMissingData.IGNORE,
+      ...anyMessage(scope, 'FailedReportsActive', reports.failedQueue),
       impact:
         'Records of the stream could not be reported for twelve hours and were given up: notices, escalations and outcomes are missing.',
       firstStep: 'read the errors in the log of watch-deliveries, and repeat the records within 12 hours.',

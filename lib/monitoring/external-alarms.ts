@@ -22,7 +22,6 @@ import {
 const MIN_EXCESS = 25;
 const MIN_TENANTS = 3;
 
-/** Returns the alarms on those outside of the service: producers, destinations and the operators' endpoints. */
 export const externalAlarms = (stack: Monitored): Alarms => ({
   ProducerErrors: {
     metric: stack.metric(PRODUCER_FAULTS, { period: SINGLE_PERIOD }),
@@ -36,7 +35,6 @@ export const externalAlarms = (stack: Monitored): Alarms => ({
   EndpointFailures: endpointAlarm(stack),
 });
 
-/** Returns the alarm on a pipeline that sends no alarm events, if the setting says how often it does at least. */
 const missingEventsAlarm = ({ metric, settings: { expectedEventIntervalMinutes: minutes } }: Monitored): Alarms =>
   minutes === undefined
     ? {}
@@ -59,8 +57,8 @@ const missingEventsAlarm = ({ metric, settings: { expectedEventIntervalMinutes: 
       };
 
 /**
- * Returns the alarm on destinations: of a type that sends by HTTP, most attempts fail, and many. It reads each type, because
- * most alerts of a stack have one type, which would hide the others. One or two tenants never trigger it.
+ * Of a type that sends by HTTP, most attempts fail, and many. It reads each type, because most alerts of a stack have one
+ * type, which would hide the others. One or two tenants never trigger it.
  */
 const destinationAlarm = (stack: Monitored): ServiceAlarm => {
   const period = Duration.minutes(15);
@@ -84,10 +82,7 @@ const destinationAlarm = (stack: Monitored): ServiceAlarm => {
   };
 };
 
-/**
- * Returns the alarm on the operators' endpoints: in three minutes, most calls of one fail. It reads each type, because
- * most calls of a stack may be those of another one.
- */
+/** In three minutes, most calls of one endpoint of the operators fail. It reads each type as above. */
 const endpointAlarm = ({ scope, metric, settings: { feedEndpoint } }: Monitored): ServiceAlarm => {
   const types = [
     'incidentpager',
@@ -113,14 +108,12 @@ const endpointAlarm = ({ scope, metric, settings: { feedEndpoint } }: Monitored)
   };
 };
 
-/** Returns the name of the rule. CloudFormation requires one; that of the stack makes it unique. */
+/** CloudFormation requires a name; that of the stack makes it unique. */
 const ruleNameIn = (scope: Construct): string => `${Stack.of(scope).stackName}-FailingTenants`;
 
 /**
- * Creates a Contributor Insights rule that counts the failed attempts in the logs of all senders by tenant, because
+ * Returns the number of tenants with a failed attempt, from a Contributor Insights rule that reads the logs of all senders:
  * metrics have no tenant dimension. Operators can also view the rule in CloudWatch.
- *
- * @returns the number of tenants with a failed attempt per period
  */
 const countFailingTenants = ({ scope, resources }: Monitored, period: Duration) => {
   const rule = new CfnInsightRule(new Construct(scope, 'FailingTenants'), 'Rule', {
@@ -148,8 +141,8 @@ const countFailingTenants = ({ scope, resources }: Monitored, period: Duration) 
 };
 
 /**
- * Shows the ten tenants with the most failed attempts, which is what the rule of `countFailingTenants` counts
- * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html).
+ * The ten tenants with the most failed attempts, by the same rule. The CDK has no such widget:
+ * https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html
  */
 export class FailingTenantsWidget extends ConcreteWidget {
   readonly #scope: Construct;
