@@ -23,7 +23,7 @@ import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Settings } from './settings.ts';
 import type { Storage } from './storage.ts';
 
-/** For each route of the public page, which needs no token. API Gateway aims at its throttles: more may pass. */
+/** For each route of the public page. API Gateway aims at its throttles: more may pass. */
 const PAGE_REQUESTS_PER_SECOND = 20;
 
 const pageMethods = [HttpMethod.GET, HttpMethod.HEAD, HttpMethod.POST];
@@ -35,7 +35,7 @@ const routeOf = (name: EndpointName): string => `${endpoints[name].method} ${end
 
 /** A route and a function for each operation in `endpoints`, the public page of opt-outs, and a default route. */
 export class Api extends Construct {
-  /** The URL of the API, without a trailing slash. */
+  /** Without a trailing slash. */
   readonly baseUrl: string;
   readonly httpApi: HttpApi;
   readonly functions: ReadonlyMap<EndpointName, LambdaFunction>;
@@ -54,30 +54,27 @@ export class Api extends Construct {
     this.functions = new Map(
       endpointNames.map((name) => [name, new ServiceFunction(this, name, defaults, permissions[name]).lambda]),
     );
+    const addRoutes = (name: string, lambda: LambdaFunction, path: string, methods: HttpMethod[]) =>
+      httpApi.addRoutes({ path, methods, integration: new HttpLambdaIntegration(name, lambda) });
     const routes = [...this.functions].flatMap(([name, lambda]) => {
       const { method, path } = endpoints[name];
-      const integration = new HttpLambdaIntegration(name, lambda);
-      return httpApi.addRoutes({ path, methods: [HttpMethod[method]], integration });
+      return addRoutes(name, lambda, path, [HttpMethod[method]]);
     });
     const page = new ServiceFunction(this, 'opt-out', defaults, [
       storage.accounts.allow('GetItem', 'UpdateItem'),
       storage.audits.allow('PutItem'),
       delivery.reports.allowSend(),
     ]);
-    const pageIntegration = new HttpLambdaIntegration('opt-out', page.lambda);
-    routes.push(...httpApi.addRoutes({ path: OPT_OUT_PATH, methods: pageMethods, integration: pageIntegration }));
+    routes.push(...addRoutes('opt-out', page.lambda, OPT_OUT_PATH, pageMethods));
+    const { logRetentionDays: retention, apiRequestsPerSecond: limit } = settings;
+    const accessLogs = new LogGroup(this, 'AccessLogs', { retention, removalPolicy: RemovalPolicy.DESTROY });
     const stage = new HttpStage(this, 'Stage', {
       httpApi,
       stageName: '$default',
       autoDeploy: true,
-      throttle: { rateLimit: settings.apiRequestsPerSecond, burstLimit: settings.apiRequestsPerSecond },
+      throttle: { rateLimit: limit, burstLimit: limit },
       accessLogSettings: {
-        destination: new LogGroupLogDestination(
-          new LogGroup(this, 'AccessLogs', {
-            retention: settings.logRetentionDays,
-            removalPolicy: RemovalPolicy.DESTROY,
-          }),
-        ),
+        destination: new LogGroupLogDestination(accessLogs),
         format: accessLogFormat,
       },
     });
@@ -168,12 +165,10 @@ const accessLogFormat = AccessLogFormat.custom(
 );
 
 /**
- * Adds the custom domain of the API, with an optional base path, if the settings have one. They name the hosted zone by
- * ID and name, so synthesis needs no lookups.
- *
- * @returns the URL of the API in this domain, without a trailing slash
+ * Adds the custom domain of the API, if the settings have one, and returns the URL of the API in it. They name the hosted
+ * zone by ID and name, so synthesis needs no lookups.
  */
-export const addCustomDomain = (
+const addCustomDomain = (
   parent: Construct,
   { domainName, certificateArn, hostedZoneId, hostedZoneName: zoneName, basePath }: Settings,
   api: HttpApi,

@@ -11,8 +11,7 @@ export const STACK_NAME = 'MonitoringNotifications';
 const deploymentContext = z.looseObject({ stage: z.string().optional(), ...targetSchema.partial().shape });
 
 /**
- * Returns the deployment that a CDK context describes: the settings of the file `bin/stages/<stage>.json` if the context
- * has a `stage`, and those of the context, which take precedence. Other keys of the context are the CDK's.
+ * Returns the deployment that a CDK context describes: the settings of its `stage`, and its own, which take precedence.
  *
  * @throws Error with one sentence if the stage or its file is invalid
  */
@@ -29,11 +28,9 @@ export const readDeployment = (context: Readonly<Record<string, unknown>>, stage
   return { stackName, env, stage, settings };
 };
 
-export type NotificationsAppProps = AppProps & { commit?: string };
-
 /** Returns the CDK app, with the settings from its context. Synthesis needs neither an AWS account nor a network. */
 export const notificationsApp = (
-  { commit = UNKNOWN_COMMIT, ...props }: NotificationsAppProps = {},
+  { commit = UNKNOWN_COMMIT, ...props }: AppProps & { commit?: string } = {},
   stagesDirectory?: string,
 ): App => {
   // The tree would be a child of the app, whose context could then no longer be set.
@@ -59,7 +56,7 @@ export const notificationsApp = (
   return app;
 };
 
-/** Parses the name of the stack and its settings. An error contains the file of the stage. */
+/** An error contains the file of the stage. */
 const parse = (
   stackName: string,
   given: Readonly<Record<string, unknown>>,
@@ -87,14 +84,10 @@ const parse = (
   }
 };
 
-/** The name of the Contributor Insights rule, which appends to that of the stack, has at most 128 characters. */
+/** The name of the Contributor Insights rule, which begins with that of the stack, has at most 128 characters. */
 export const MAX_STACK_NAME_LENGTH = 128 - '-FailingTenants'.length;
 
-/**
- * Checks a stack name at synthesis, because CloudFormation would fail only after creating most resources.
- *
- * @throws Error if the name is invalid or too long
- */
+/** CloudFormation would fail only after creating most resources. @throws Error */
 export const checkStackName = (name: string): void => {
   if (/^[A-Za-z][A-Za-z0-9-]*$/.test(name) && name.length <= MAX_STACK_NAME_LENGTH) return;
   throw new Error(
@@ -102,7 +95,7 @@ export const checkStackName = (name: string): void => {
   );
 };
 
-/** The commit of a deployment that is not known, such as that of an archive without git. */
+/** That of an archive without git. */
 export const UNKNOWN_COMMIT = 'unknown';
 
 /**

@@ -3,12 +3,10 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type BuildOptions, buildSync } from 'esbuild';
-import type { FunctionName } from '../shared/environment.ts';
-import { environments } from '../shared/environment.ts';
+import { environments, type FunctionName } from '../shared/environment.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
-/** The names of all functions of the stack. */
 export const functionNames = Object.keys(environments).filter((name): name is FunctionName => name in environments);
 
 /** Lambda sets credentials in the environment, and the SDK loads other providers on demand. */
@@ -46,15 +44,8 @@ export const bundling = {
   logLevel: 'error',
 } satisfies BuildOptions;
 
-/** A function's bundle on disk. */
-export type Bundle = {
-  /** The directory that contains only `index.js`. */
-  directory: string;
-  /** Identifies the code: 16 hexadecimal digits that depend only on the sources. */
-  release: string;
-};
-
-type BuiltBundle = { name: FunctionName; code: string; map: string; release: string };
+/** Its directory contains only `index.js`. The release, 16 hexadecimal digits, depends only on the sources. */
+export type Bundle = { directory: string; release: string };
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16);
 
@@ -75,7 +66,7 @@ const build = () => {
     preserveSymlinks: true,
   });
   const files = new Map(outputFiles.map(({ path, text }) => [relative(ROOT, path), text]));
-  const bundles = functionNames.map((name): BuiltBundle => {
+  const bundles = functionNames.map((name) => {
     const code = files.get(`${name}.js`) ?? '';
     return { name, code, map: files.get(`${name}.js.map`) ?? '', release: hashOf(code) };
   });
@@ -114,26 +105,24 @@ export const bundleFunctions = (directory: string): ((name: FunctionName) => Bun
     mkdirSync(join(directory, 'bundles', name), { recursive: true });
     writeFileSync(join(directory, 'bundles', name, 'index.js'), code);
   }
-  return (name) => {
-    const { release } = find(bundles, (bundle) => bundle.name === name);
-    return { directory: join(directory, 'bundles', name), release };
-  };
+  return (name) => ({ directory: join(directory, 'bundles', name), release: findBundle({ name }).release });
 };
 
-const find = (bundles: BuiltBundle[], isWanted: (bundle: BuiltBundle) => boolean): BuiltBundle => {
-  const bundle = bundles.find(isWanted);
+const findBundle = (wanted: { name: FunctionName } | { release: string }): Build['bundles'][number] => {
+  const bundle = buildOnce().bundles.find(({ name, release }) =>
+    'name' in wanted ? name === wanted.name : release === wanted.release,
+  );
   if (!bundle) throw new Error('There is no such bundle.');
   return bundle;
 };
 
-/** Returns the source map of the bundle with a release. Its source root is the project directory. */
-export const sourceMapOf = (release: string): string =>
-  find(buildOnce().bundles, (bundle) => bundle.release === release).map;
+/** Its source root is the project directory. */
+export const sourceMapOf = (release: string): string => findBundle({ release }).map;
 
-/** Returns the sources of all functions and their imports, relative to the project directory. */
+/** All paths in it, and those of `bundledInputs`, are relative to the project directory. */
 export const bundleMetafile = () => buildOnce().metafile;
 
-/** Returns the source files with code in a function's bundle, relative to the project directory. */
+/** Returns the source files with code in a function's bundle. */
 export const bundledInputs = (name: FunctionName): string[] => {
   const { inputs = {} } = buildOnce().metafile.outputs[`${name}.js`] ?? {};
   return Object.keys(inputs).filter((input) => (inputs[input]?.bytesInOutput ?? 0) > 0);

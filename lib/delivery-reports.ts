@@ -36,7 +36,7 @@ export class DeliveryReports extends Construct {
   readonly watcher: LambdaFunction;
   readonly reporter: LambdaFunction;
   readonly queue: WorkQueue;
-  /** The topic of delivery outcomes; undefined without the setting. */
+  /** Undefined without the setting `deliveryOutcomes`. */
   readonly topic: Topic | undefined;
   /** Where in the stream the records are that were given up, without their content. */
   readonly failedQueue: Queue;

@@ -20,7 +20,7 @@ import { reservedSenderConcurrency, type Settings, senderConcurrency } from './s
 import type { Storage } from './storage.ts';
 import { RETRY_BATCH_SIZE, SenderQueue, WorkQueue, WorkQueueWithDeadLetters } from './work-queue.ts';
 
-/** The resources that senders send through. `network`: the VPC of the types that send by HTTP, if they run in one. */
+/** `network`: the VPC of the types that send by HTTP, if they run in one. */
 export type SendingResources = {
   configurationSet: ConfigurationSet;
   managedTopic: Topic;
@@ -32,14 +32,13 @@ const SENDER_MEMORY_MB = 256;
 
 export type Sender = { type: NotificationTypeId; queue: SenderQueue; lambda: LambdaFunction };
 
-/** The queue of alarm events, the dispatch function, and queues and a sender for each notification type. */
 export class Delivery extends Construct {
   readonly alarmEvents: WorkQueueWithDeadLetters;
   readonly dispatch: LambdaFunction;
   readonly crashedQueue: Queue;
   readonly senders: readonly Sender[];
   readonly #queues: Readonly<Record<NotificationTypeId, SenderQueue>>;
-  /** The queue of delivery reports, to which dispatch, the watcher and others send. */
+  /** Dispatch, the watcher and others send to it. */
   readonly reports: WorkQueue;
   readonly heartbeatRoleId: string | undefined;
 

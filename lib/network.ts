@@ -13,7 +13,7 @@ import { Construct } from 'constructs';
 import { allow } from './service-function.ts';
 import type { Settings } from './settings.ts';
 
-/** Two availability zones, each with its own NAT gateway, so that the failure of one does not affect the other. */
+/** Each has its own NAT gateway, so that the failure of one does not affect the other. */
 const ZONES = ['1', '2'] as const;
 
 /**

@@ -153,7 +153,7 @@ const variablesOf = (
   FAILING_NOTICES: String(settings.failingNotices),
 });
 
-/** Returns the outputs that operators and the operations CLI need, with their descriptions. */
+/** What operators and their command line need. */
 const outputsOf = (
   stack: Stack,
   settings: Settings,
@@ -162,13 +162,6 @@ const outputsOf = (
   { api, delivery, emailEvents, reports }: MonitoredResources,
 ): Record<string, [value: string, description: string]> => {
   const { emailFrom, smsPerTenantPerDay, smsMonthlyBudgetUsd, lambdaConcurrencyQuota } = settings;
-  const { auditRetentionDays, feedEndpoint = '' } = settings;
-  const endpoints = {
-    pagerEndpoint: withoutCredentials(settings.pagerEndpoint),
-    routerEndpoint: withoutCredentials(settings.routerEndpoint),
-    feedEndpoint: withoutCredentials(feedEndpoint),
-  };
-  const limits = { smsPerTenantPerDay, smsMonthlyBudgetUsd, lambdaConcurrencyQuota };
   const { notifications, accounts, tokens, deliveries, audits } = storage;
   const { alarmEvents, senders, crashedQueue } = delivery;
   const { queueUrl, queueArn } = alarmEvents.queue;
@@ -202,7 +195,7 @@ const outputsOf = (
     TenantLimits: [tenantLimitsJson(settings), 'Limits of each tenant that has no overrides, as JSON'],
     NotificationsTable: [notifications.table.tableName, 'DynamoDB table of notifications'],
     AuditsTable: [audits.table.tableName, 'DynamoDB table of audit entries'],
-    AuditRetentionDays: [String(auditRetentionDays), 'How many days audit entries are kept'],
+    AuditRetentionDays: [String(settings.auditRetentionDays), 'How many days audit entries are kept'],
     QueueUrls: [
       stack.toJsonString(queueUrls),
       'URLs of all queues as JSON: work queues, retry queues, dead-letter queues and the crashed queue',
@@ -211,8 +204,12 @@ const outputsOf = (
     Settings: [
       JSON.stringify({
         emailFrom,
-        ...limits,
-        ...endpoints,
+        smsPerTenantPerDay,
+        smsMonthlyBudgetUsd,
+        lambdaConcurrencyQuota,
+        pagerEndpoint: withoutCredentials(settings.pagerEndpoint),
+        routerEndpoint: withoutCredentials(settings.routerEndpoint),
+        feedEndpoint: withoutCredentials(settings.feedEndpoint ?? ''),
         changed: changedSettings(settings),
       }),
       'Settings that the command line needs, and all that differ from their defaults, as JSON',
@@ -272,10 +269,7 @@ const addWarnings = (stack: Stack, settings: Settings): void => {
   }
 };
 
-/**
- * Returns how many executions the event sources of the stack can use at the same time. An event source without a
- * maximum counts as 0.
- */
+/** Returns how many executions the event sources can use at the same time. One without a maximum counts as 0. */
 const maxConcurrencyOf = (stack: Stack): number =>
   stack.node.findAll().reduce((total, construct) => {
     const scaling = construct instanceof CfnEventSourceMapping ? construct.scalingConfig : undefined;

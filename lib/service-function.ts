@@ -25,7 +25,6 @@ export const allow = (
 /** What all functions of the stack share. */
 export type FunctionDefaults = { settings: Settings; bundleOf: (name: FunctionName) => Bundle };
 
-/** Options of a single function. */
 export type FunctionOptions = {
   /** Environment variables of which other functions have other values. */
   variables?: Readonly<Record<string, string>>;
@@ -33,9 +32,9 @@ export type FunctionOptions = {
   sendsToItself?: boolean;
   /** Default: the setting `memoryMb`, or 512. */
   memoryMb?: number;
-  /** The maximum number of concurrent DNS lookups. */
+  /** Concurrent DNS lookups. */
   maxLookups?: number | undefined;
-  /** The concurrency that the function reserves, which is also its maximum. Default: none. */
+  /** It is also the maximum. */
   reservedConcurrency?: number | undefined;
 };
 

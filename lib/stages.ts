@@ -12,7 +12,7 @@ const text = z.string({
   error: ({ input }) => (input === undefined ? 'is required' : 'must be text in quotation marks'),
 });
 
-/** The rule of regions in China, without which a deployment fails and rolls back at the configuration set of SES. */
+/** There, a deployment fails and rolls back at the configuration set of SES. */
 export const NOT_IN_CHINA = 'must not be in China, where SES has no configuration sets';
 
 /** Where a stack is deployed. The CDK CLI refuses to deploy with credentials of another account. */
@@ -38,7 +38,7 @@ type Values = Readonly<Record<string, unknown>>;
 /** A stage: its target, its settings, which are not yet validated, and its context of the CDK. */
 export type Stage = { name: string; file: string; target: Target; settings: Values; context: Values };
 
-/** Returns the names of all stages in alphabetical order; none if there is no directory of stage files. */
+/** In alphabetical order; none if there is no directory of stage files. */
 export const stageNames = (directory = STAGES_DIRECTORY): string[] =>
   (existsSync(directory) ? readdirSync(directory) : [])
     .flatMap((file) => /^(.+)\.json$/.exec(file)?.[1] ?? [])

@@ -13,7 +13,6 @@ import { tableSchemas } from '../shared/contracts/table-schemas.ts';
 import { allow } from './service-function.ts';
 import { type Settings, STREAM_ARN } from './settings.ts';
 
-/** The DynamoDB actions that the repositories use. */
 type TableAction = 'GetItem' | 'BatchGetItem' | 'Query' | 'PutItem' | 'UpdateItem' | 'DeleteItem' | 'BatchWriteItem';
 
 /** Deliveries is given by the ARN of its stream, which contains the name of the table. */
@@ -31,7 +30,6 @@ const existingTable = (scope: Construct, nameOrStreamArn: string) => {
 class ServiceTable extends Construct {
   readonly table: Pick<ITable, 'tableArn' | 'tableName'> & { tableStreamArn?: string | undefined };
 
-  /** @param stream what the stream of the table contains; by default it has none */
   constructor(
     scope: Construct,
     id: keyof Settings['existingTables'],
@@ -57,7 +55,6 @@ class ServiceTable extends Construct {
           });
   }
 
-  /** Allows these actions on the table. */
   allow(...actions: TableAction[]): PolicyStatement {
     return allow(
       actions.map((action) => `dynamodb:${action}`),

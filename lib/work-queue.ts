@@ -21,7 +21,7 @@ const BATCH_SIZE = 10;
 /** Detects crashes only: the delivery record counts the attempts (docs/decisions/deliveries.md#crashed-queue). */
 const MAX_RECEIVE_COUNT = 100;
 
-/** An encrypted queue with one consumer. SQS moves a message to the crashed queue after 100 receives. */
+/** An encrypted queue with one consumer. */
 export class WorkQueue extends Construct {
   readonly queue: Queue;
   readonly #crashedQueue: IQueue;
@@ -72,7 +72,6 @@ export class WorkQueue extends Construct {
     });
   }
 
-  /** Allows to send messages. */
   allowSend(): PolicyStatement {
     return allow(['sqs:SendMessage'], [this.queue.queueArn]);
   }
@@ -83,10 +82,7 @@ export class WorkQueue extends Construct {
   }
 }
 
-/**
- * A work queue with a dead-letter queue, to which the consumer sends a message with the reason
- * (docs/decisions/deliveries.md#dead-letters).
- */
+/** The consumer sends dead letters with the reason (docs/decisions/deliveries.md#dead-letters). */
 export class WorkQueueWithDeadLetters extends WorkQueue {
   /** No redrive policy points to it. */
   readonly deadLetterQueue = new Queue(this, 'DeadLetters', deadLetterQueue);
@@ -96,10 +92,7 @@ export class WorkQueueWithDeadLetters extends WorkQueue {
   }
 }
 
-/**
- * The maximum number of retries per invocation. A destination that does not respond blocks its batch for 15 s, so
- * retries share large batches. Lambda limits a batch to 6 MB.
- */
+/** A destination that does not respond blocks its batch for 15 s, so retries share large batches of at most 6 MB. */
 export const RETRY_BATCH_SIZE = 100;
 
 /** AWS requires a batching window for batches of more than 10 messages. */
