@@ -41,11 +41,18 @@ const firstRequestMs = ({ people, redrives }: Observations, notification: number
     ),
   );
 
+/** Returns the number of attempts: a request that is sent once more on a new connection belongs to the same one. */
+const attemptCount = (requests: readonly AlertRequest[]): number =>
+  requests.filter(({ by, atMs }, index) => {
+    const last = requests[index - 1];
+    return last?.by !== by || atMs - last.atMs >= SECOND_MS;
+  }).length;
+
 /** Returns the minimum delay after a request. Attempts that AWS throttles, and those that faults hide, do not count. */
 const minDelayMs = (before: readonly AlertRequest[], isHttp: boolean, observations: Observations): number => {
   const last = before.at(-1);
   const isCounted = isHttp && !before.some((request) => isDisturbed(request, observations));
-  const scheduledMs = DELAYS_MS[isCounted ? before.length - 1 : 0] ?? 0;
+  const scheduledMs = DELAYS_MS[isCounted ? attemptCount(before) - 1 : 0] ?? 0;
   return Math.max(scheduledMs, Math.min(last?.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS));
 };
 
