@@ -79,11 +79,14 @@ export const failuresAreNoticed: Rule = {
         const failedAtMs = failingFromMs(entry, notification);
         if (failedAtMs === undefined || !hasOneRound(observations, entry)) return [];
         if (mayHaveEndedBefore(entry, tenant.name, failedAtMs, observations)) return [];
-        // The outage began after the last alert that arrived. One that arrives next ends it.
+        // The outage began after the last alert that was recorded as delivered. One that arrives next ends it.
         const atMs = failedAtMs - startMs;
         const byMs = reportedByMs(observations, { tenant: tenant.name, eventId: entry.event_id }, atMs);
         if (arrivedMs.some((timeMs) => timeMs > atMs - MINUTE_MS && timeMs <= byMs)) return [];
-        const sinceMs = (arrivedMs.findLast((timeMs) => timeMs <= atMs) ?? MINUTE_MS) - MINUTE_MS;
+        const deliveredMs = entries
+          .filter(({ status, updated_at }) => status === 'delivered' && updated_at <= failedAtMs)
+          .map(({ updated_at }) => updated_at - startMs);
+        const sinceMs = Math.max(MINUTE_MS, ...deliveredMs) - MINUTE_MS;
         // The notice of an outage that an earlier alert began may be retried, and is not repeated.
         const beganMs = entries
           .map(
