@@ -13,7 +13,7 @@ import { rejectionDetails } from '../support/rejection.ts';
 
 /** The recipes by the name that docs/api.md gives them. */
 const recipes = new Map(
-  [...readDocument('docs/api.md').matchAll(/^\| \[(.+?)\]\((examples\/recipes\/.+?\.json)\)/gm)].map(
+  [...readDocument('docs/api.md').matchAll(/^- \[(.+?)\]\((examples\/recipes\/.+?\.json)\)/gm)].map(
     ([, name = '', path = '']) => [name, parseJson(readDocument(`docs/${path}`))],
   ),
 );
