@@ -1,7 +1,7 @@
 import { createOutboundClient } from '../shared/adapters/outbound-http/circuit-breaker.ts';
 import { createSlowTenants } from '../shared/adapters/outbound-http/slow-tenants.ts';
 import { anyAddress } from '../shared/domain/egress.ts';
-import { deleted, notSummarized, typeChanged, usualDecisions } from '../shared/pipeline/sender/decisions.ts';
+import { decisionsWithoutSummaries } from '../shared/pipeline/sender/decisions.ts';
 import { senderFunction } from '../shared/pipeline/sender/sender.ts';
 import { createFeedTransport } from '../shared/pipeline/transports/atomfeed.ts';
 
@@ -12,6 +12,6 @@ const http = createOutboundClient(anyAddress, slowTenants);
 /** Sends alerts to `atomfeed` notifications. */
 export const handler = sender({
   isSlow: slowTenants.isSlow,
-  decisions: [typeChanged, deleted, ...usualDecisions, notSummarized],
+  decisions: decisionsWithoutSummaries,
   transport: createFeedTransport(http, environment.FEED_ENDPOINT),
 });

@@ -1,13 +1,7 @@
 import { createOutboundClient } from '../shared/adapters/outbound-http/circuit-breaker.ts';
 import { createSlowTenants } from '../shared/adapters/outbound-http/slow-tenants.ts';
 import { anyAddress, egressRule } from '../shared/domain/egress.ts';
-import {
-  deleted,
-  notSummarized,
-  superseded,
-  typeChanged,
-  usualDecisions,
-} from '../shared/pipeline/sender/decisions.ts';
+import { decisionsWithoutSummaries } from '../shared/pipeline/sender/decisions.ts';
 import { senderFunction } from '../shared/pipeline/sender/sender.ts';
 import { createPagerTransport } from '../shared/pipeline/transports/incidentpager.ts';
 
@@ -19,6 +13,6 @@ const defaultEndpointClient = createOutboundClient(anyAddress, slowTenants);
 /** Sends alerts to `incidentpager` notifications. */
 export const handler = sender({
   isSlow: slowTenants.isSlow,
-  decisions: [typeChanged, deleted, superseded, ...usualDecisions, notSummarized],
+  decisions: decisionsWithoutSummaries,
   transport: createPagerTransport(tenantUrlClient, defaultEndpointClient, environment.PAGER_ENDPOINT),
 });

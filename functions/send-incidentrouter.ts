@@ -1,13 +1,7 @@
 import { createOutboundClient } from '../shared/adapters/outbound-http/circuit-breaker.ts';
 import { createSlowTenants } from '../shared/adapters/outbound-http/slow-tenants.ts';
 import { anyAddress } from '../shared/domain/egress.ts';
-import {
-  deleted,
-  notSummarized,
-  superseded,
-  typeChanged,
-  usualDecisions,
-} from '../shared/pipeline/sender/decisions.ts';
+import { decisionsWithoutSummaries } from '../shared/pipeline/sender/decisions.ts';
 import { senderFunction } from '../shared/pipeline/sender/sender.ts';
 import { createRouterTransport } from '../shared/pipeline/transports/incidentrouter.ts';
 
@@ -18,6 +12,6 @@ const http = createOutboundClient(anyAddress, slowTenants);
 /** Sends alerts to `incidentrouter` notifications. */
 export const handler = sender({
   isSlow: slowTenants.isSlow,
-  decisions: [typeChanged, deleted, superseded, ...usualDecisions, notSummarized],
+  decisions: decisionsWithoutSummaries,
   transport: createRouterTransport(accounts, http, environment.ROUTER_ENDPOINT),
 });

@@ -1,7 +1,7 @@
 import { createCounters } from '../shared/adapters/dynamodb/counters.ts';
 import { MAX_NOTICE_MESSAGES_PER_DAY } from '../shared/domain/notice.ts';
 import { createDailyLimit } from '../shared/pipeline/daily-limit.ts';
-import { deleted, notSummarized, typeChanged, usualDecisions } from '../shared/pipeline/sender/decisions.ts';
+import { decisionsWithoutSummaries } from '../shared/pipeline/sender/decisions.ts';
 import { senderFunction } from '../shared/pipeline/sender/sender.ts';
 import { createManagedTransport } from '../shared/pipeline/transports/managed.ts';
 
@@ -17,6 +17,6 @@ const noticeLimit = createDailyLimit(counters, 'managed_notices', async () => MA
 /** Sends alerts to the operators of the service. */
 export const handler = sender({
   isSlow: () => false,
-  decisions: [typeChanged, deleted, ...usualDecisions, notSummarized],
+  decisions: decisionsWithoutSummaries,
   transport: createManagedTransport(environment.MANAGED_TOPIC, dailyLimit, noticeLimit),
 });

@@ -1,13 +1,7 @@
 import { createOutboundClient } from '../shared/adapters/outbound-http/circuit-breaker.ts';
 import { createSlowTenants } from '../shared/adapters/outbound-http/slow-tenants.ts';
 import { egressRule } from '../shared/domain/egress.ts';
-import {
-  deleted,
-  notSummarized,
-  superseded,
-  typeChanged,
-  usualDecisions,
-} from '../shared/pipeline/sender/decisions.ts';
+import { decisionsWithoutSummaries } from '../shared/pipeline/sender/decisions.ts';
 import { senderFunction } from '../shared/pipeline/sender/sender.ts';
 import { createWebhookTransport } from '../shared/pipeline/transports/webhook.ts';
 
@@ -18,6 +12,6 @@ const http = createOutboundClient(egressRule(environment.EGRESS_ALLOW), slowTena
 /** Sends alerts to `webhook` notifications. */
 export const handler = sender({
   isSlow: slowTenants.isSlow,
-  decisions: [typeChanged, deleted, superseded, ...usualDecisions, notSummarized],
+  decisions: decisionsWithoutSummaries,
   transport: createWebhookTransport(accounts, http, environment.HEARTBEAT_URL),
 });

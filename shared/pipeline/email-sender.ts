@@ -1,6 +1,6 @@
 import type { AccountRepository } from '../adapters/accounts/account-repository.ts';
-import type { EmailStops } from '../adapters/accounts/email-stops.ts';
-import type { OptOutKeys } from '../adapters/accounts/opt-out-keys.ts';
+import { createEmailStops, type EmailStops } from '../adapters/accounts/email-stops.ts';
+import { createOptOutKeys, type OptOutKeys } from '../adapters/accounts/opt-out-keys.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import { createSesClient } from '../adapters/ses.ts';
 import type { StopReason } from '../contracts/outcomes.ts';
@@ -14,9 +14,10 @@ import { optOutUrl } from '../domain/opt-out.ts';
 import type { Clock } from '../domain/time.ts';
 import { sendTimeoutMs } from '../domain/timeouts.ts';
 import type { Alert } from '../domain/transport.ts';
-import type { ParsedEnvironment } from '../environment.ts';
+import { type ParsedEnvironment, parseEnvironment, senderName } from '../environment.ts';
 import { limitOfAlert, type MessageLimits } from './daily-limit.ts';
-import type { ReportStop } from './report-messages.ts';
+import { createStopReports, type ReportStop } from './report-messages.ts';
+import { summarizingFunction } from './sender/summarize.ts';
 import type { SharedRate } from './shared-rate.ts';
 import { logAccepted } from './transports/accepted-log.ts';
 import { type EmailMessage, withFooter } from './transports/email-message.ts';
@@ -158,4 +159,15 @@ export const createEmailSender = (
     };
     return limitOfAlert(limits, alert)(tenant, send);
   };
+};
+
+/** What the function of a type that sends emails needs. */
+export const emailFunction = <Type extends 'email' | 'technicalContactsEmail'>(type: Type) => {
+  const { client, accounts, queues, limits, sharedRate, sender } = summarizingFunction(type);
+  const environment = parseEnvironment<'send-email' | 'send-technicalContactsEmail'>(senderName(type));
+  const stops = createEmailStops(client, environment.ACCOUNTS_TABLE);
+  const optOutKeys = createOptOutKeys(client, environment.ACCOUNTS_TABLE);
+  const reportStop = createStopReports(queues, environment.REPORTS_QUEUE);
+  const sendEmail = createEmailSender(environment, { limits, optOutKeys, stops, accounts, reportStop, sharedRate });
+  return { accounts, stops, sendEmail, sender };
 };

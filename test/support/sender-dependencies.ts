@@ -4,18 +4,10 @@ import { createFailedMessages } from '../../shared/adapters/deliveries/failed-me
 import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
 import { createSummarizedAlerts, type SummarizedAlerts } from '../../shared/adapters/deliveries/summarized-alerts.ts';
 import { notificationTypes } from '../../shared/contracts/notification-types.ts';
-import {
-  deleted,
-  notSummarized,
-  type RefusalOf,
-  refused,
-  superseded,
-  typeChanged,
-  usualDecisions,
-} from '../../shared/pipeline/sender/decisions.ts';
+import { decisionsWithoutSummaries } from '../../shared/pipeline/sender/decisions.ts';
 import type { SenderParts } from '../../shared/pipeline/sender/deliver.ts';
 import type { SenderDependencies } from '../../shared/pipeline/sender/delivery-job.ts';
-import { createSummaries } from '../../shared/pipeline/sender/summarize.ts';
+import { createSummaries, type RefusalOf } from '../../shared/pipeline/sender/summarize.ts';
 import { queueUrl, senderQueueUrls } from './queue-urls.ts';
 
 /** What a test must give, and what it may replace. */
@@ -35,7 +27,7 @@ export const senderOf = (
     isSlow = () => false,
     summarizedAlerts,
     isNearLimit = async () => false,
-    refusalOf = async () => undefined,
+    refusalOf,
     ...given
   }: SenderOptions,
 ): { dependencies: SenderDependencies; parts: SenderParts } => {
@@ -51,12 +43,10 @@ export const senderOf = (
     isTenantThrottled: () => false,
     ...given,
   };
-  const usual = [deleted, superseded, ...usualDecisions];
   if (notificationTypes[given.type].summarizedAfter === null) {
-    return { dependencies, parts: { isSlow, decisions: [typeChanged, ...usual, notSummarized], transport } };
+    return { dependencies, parts: { isSlow, decisions: decisionsWithoutSummaries, transport } };
   }
   const alerts = { ...createSummarizedAlerts(database, 'deliveries'), ...summarizedAlerts };
-  const summaries = createSummaries(dependencies, alerts, isNearLimit);
-  const decisions = [summaries.forwarded, ...usual, summaries.listed(refused(refusalOf)), summaries.read];
-  return { dependencies, parts: { isSlow, decisions, transport, endAboveLimit: summaries.listAboveLimit } };
+  const { decisions, endAboveLimit } = createSummaries(dependencies, alerts, isNearLimit);
+  return { dependencies, parts: { isSlow, decisions: decisions(refusalOf), transport, endAboveLimit } };
 };

@@ -1,6 +1,5 @@
 import { logger } from '../../adapters/logger.ts';
-import type { DeliveryReason, FailureReason, MessageOutcome } from '../../contracts/outcomes.ts';
-import type { StringMap } from '../../contracts/text.ts';
+import type { DeliveryReason, MessageOutcome } from '../../contracts/outcomes.ts';
 import { isRoundExpired, roundExpiryCause, withSuperseded } from '../../domain/delivery-record.ts';
 import { MAX_ATTEMPTS } from '../../domain/retry-schedule.ts';
 import { MIN_TIME_TO_SEND_MS, NoTimeLeftError } from '../../domain/timeouts.ts';
@@ -17,7 +16,7 @@ export const typeChanged: Decision = (delivery) => {
 export const deleted: Decision = (delivery) => (delivery.notification ? undefined : delivery.cancel());
 
 /** Ends the delivery of an event after a newer one of its incident was delivered. */
-export const superseded: Decision = async (delivery) => {
+const superseded: Decision = async (delivery) => {
   const { job, lock, record } = delivery;
   if (!lock?.newer) return undefined;
   const next = withSuperseded(record, job.time, lock.newer, delivery.nowMs);
@@ -66,18 +65,18 @@ const outOfTime: Decision = ({ job }) => {
   return undefined;
 };
 
-/** What is decided about every delivery, after its notification was found. */
+/** What is decided about every delivery after its notification was found. */
 export const usualDecisions: readonly Decision[] = [shadowed, muted, expired, exhausted, outOfTime];
 
 /** Fails a summary whose notification has got a type without summaries. */
-export const notSummarized: Decision = (delivery) =>
+const notSummarized: Decision = (delivery) =>
   delivery.isSummary ? delivery.deadLetter({ reason: 'type_without_summaries', cause: 'destination' }) : undefined;
 
-export type RefusalOf = (tenant: string, details: StringMap) => Promise<FailureReason | undefined>;
-
-export const refused =
-  (refusalOf: RefusalOf): Decision =>
-  async (delivery) => {
-    const reason = await refusalOf(delivery.job.body.event.tenant_id, delivery.target.details);
-    return reason && delivery.deadLetter({ reason, cause: 'destination' });
-  };
+/** The decisions of types without summaries. */
+export const decisionsWithoutSummaries: readonly Decision[] = [
+  typeChanged,
+  deleted,
+  superseded,
+  ...usualDecisions,
+  notSummarized,
+];

@@ -1,7 +1,10 @@
 import type { SQSRecord } from 'aws-lambda';
 import { lru } from 'tiny-lru';
-import type { SummarizedAlerts } from '../../adapters/deliveries/summarized-alerts.ts';
+import { createSummarizedAlerts, type SummarizedAlerts } from '../../adapters/deliveries/summarized-alerts.ts';
+import { createCounters } from '../../adapters/dynamodb/counters.ts';
 import { type NotificationTypeId, notificationTypes } from '../../contracts/notification-types.ts';
+import type { FailureReason } from '../../contracts/outcomes.ts';
+import type { StringMap } from '../../contracts/text.ts';
 import { correlationOf, withSummary } from '../../domain/delivery-record.ts';
 import type { DeliveryResult } from '../../domain/delivery-result.ts';
 import {
@@ -17,15 +20,23 @@ import {
   withSummaryOf,
 } from '../../domain/summary.ts';
 import { MIN_TIME_TO_SEND_MS } from '../../domain/timeouts.ts';
+import type { Transport } from '../../domain/transport.ts';
+import { parseEnvironment, senderName } from '../../environment.ts';
+import { createMessageLimits } from '../daily-limit.ts';
 import { createNoticeQueue } from '../notices/notice-queue.ts';
+import { createSharedRate } from '../shared-rate.ts';
 import type { ClaimedDelivery, Decision } from './claimed-delivery.ts';
-import { typeChanged } from './decisions.ts';
+import { deleted, typeChanged, usualDecisions } from './decisions.ts';
 import { type DeliveryJob, type SenderDependencies, sqsTimeMs } from './delivery-job.ts';
+import { senderFunction } from './sender.ts';
 
 const CACHE_SIZE = 1_000;
 
 /** The minimum time before the function times out to read a summary and to send it. */
 const MIN_TIME_TO_SUMMARIZE_MS = MIN_TIME_TO_SEND_MS + 3_000;
+
+/** Returns why an alert must not be sent, if so. */
+export type RefusalOf = (tenant: string, details: StringMap) => Promise<FailureReason | undefined>;
 
 /** Its times may be long ago. */
 const isReceivedAgain = ({ attributes }: SQSRecord): boolean => attributes.ApproximateReceiveCount !== '1';
@@ -96,10 +107,10 @@ export const createSummaries = (
 
   /**
    * If the account summarizes and the window has had its first alerts. An alert is counted once, at its first attempt.
-   * `unless` is decided before it is listed.
+   * A refused one fails.
    */
   const listed =
-    (...unless: Decision[]): Decision =>
+    (refusalOf?: RefusalOf): Decision =>
     async (delivery) => {
       const { job, record, target } = delivery;
       const { tenant_id } = job.body.event;
@@ -121,11 +132,8 @@ export const createSummaries = (
           return undefined;
         fullWindows.set(full, true);
       }
-      for (const decision of unless) {
-        const result = await decision(delivery);
-        if (result) return result;
-      }
-      return summarize(delivery, window);
+      const reason = await refusalOf?.(tenant_id, target.details);
+      return reason ? delivery.deadLetter({ reason, cause: 'destination' }) : summarize(delivery, window);
     };
 
   const read: Decision = async (delivery) => {
@@ -138,14 +146,37 @@ export const createSummaries = (
   };
 
   return {
-    forwarded,
-    listed,
-    read,
+    decisions: (refusalOf?: RefusalOf) => [forwarded, deleted, ...usualDecisions, listed(refusalOf), read],
 
     /** Lists an alert above the daily limit in the summary of the hour. */
-    listAboveLimit: (delivery: ClaimedDelivery): Promise<DeliveryResult> =>
+    endAboveLimit: (delivery: ClaimedDelivery): Promise<DeliveryResult> =>
       summarize(delivery, limitWindow(windowTimeMs(delivery.job))),
   };
 };
 
-export type Summaries = ReturnType<typeof createSummaries>;
+type SummarizedType = 'email' | 'technicalContactsEmail' | 'sms';
+
+const limitNames = { email: 'emailsPerTenantPerDay', sms: 'smsPerTenantPerDay' } as const;
+
+/** The `senderFunction` of a type that is summarized, with its daily limits and the shared rate of SES or SNS. */
+export const summarizingFunction = <Type extends SummarizedType>(type: Type) => {
+  const { environment, client, accounts, dependencies, sender } = senderFunction(type);
+  const shared = parseEnvironment<`send-${SummarizedType}`>(senderName(type));
+  const counter = type === 'sms' ? 'sms' : 'email';
+  const limitOf = accounts.limit(limitNames[counter], shared.TENANT_LIMITS);
+  const counters = createCounters(client, shared.ACCOUNTS_TABLE);
+  const { limits, isNearLimit } = createMessageLimits(counters, counter, limitOf);
+  const sharedRate = createSharedRate();
+  const summarizedAlerts = createSummarizedAlerts(client, shared.DELIVERIES_TABLE);
+  const { decisions, endAboveLimit } = createSummaries(dependencies, summarizedAlerts, isNearLimit);
+  return {
+    environment,
+    client,
+    accounts,
+    queues: dependencies.queues,
+    limits,
+    sharedRate,
+    sender: (transport: Transport, refusalOf?: RefusalOf) =>
+      sender({ isSlow: sharedRate.isSlow, decisions: decisions(refusalOf), transport, endAboveLimit }),
+  };
+};

@@ -5,7 +5,7 @@ import { type AttemptOutcome, type Failure, failed } from '../../domain/attempt-
 import { addressHash } from '../../domain/email-stop.ts';
 import type { Alert, Transport } from '../../domain/transport.ts';
 import type { SendEmail } from '../email-sender.ts';
-import type { RefusalOf } from '../sender/decisions.ts';
+import type { RefusalOf } from '../sender/summarize.ts';
 import { type EmailMessage, emailMessage } from './email-message.ts';
 import { summaryEmail } from './summary-email.ts';
 
