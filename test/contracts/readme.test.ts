@@ -140,7 +140,7 @@ it.each([
   { heading: '### Add a notification type', maxFiles: 12, names: { type: 'webhook' } },
   { heading: '### Add an endpoint', maxFiles: 8, names: { name: 'list-tokens', object: 'tokens' } },
 ])('CONTRIBUTING.md lists at most $maxFiles files, those of an existing one, below: $heading', (list) => {
-  const rows = section(read('CONTRIBUTING.md'), list.heading).matchAll(/^\| (\d+) \| `([^`]+)` \|/gm);
+  const rows = section(read('CONTRIBUTING.md'), list.heading).matchAll(/^(\d+)\. `([^`]+)`/gm);
   const files = [...rows].map(([, number, path = '']) => ({ number: Number(number), path }));
   expect(files).not.toEqual([]);
   expect(files.length).toBeLessThanOrEqual(list.maxFiles);
@@ -151,11 +151,9 @@ it.each([
   expect(paths.filter((path) => !existsSync(resolve(root, path)))).toEqual([]);
 });
 
-it('CONTRIBUTING.md has each npm script in its table of commands with their times', () => {
+it('CONTRIBUTING.md has each npm script in its list of commands with their times', () => {
   const { scripts } = z.object({ scripts: z.record(z.string(), z.unknown()) }).parse(JSON.parse(read('package.json')));
-  const rows = section(read('CONTRIBUTING.md'), '## Run tests').matchAll(
-    /^\| (`.*`) \| .+ \| .*\d+ (?:s|minutes?)\b/gm,
-  );
+  const rows = section(read('CONTRIBUTING.md'), '## Run tests').matchAll(/^- (`.*`) \(\d+ (?:s|minutes?)\): /gm);
   const commands = [...rows].flatMap(([, cell = '']) => [...cell.matchAll(/`npm (?:run )?([\w:-]+)`/g)]);
   expect(commands.map(([, name]) => name).toSorted()).toEqual(Object.keys(scripts).toSorted());
 });
