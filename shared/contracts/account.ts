@@ -5,16 +5,12 @@ import { text, withoutNulls } from './text-rules.ts';
 import { timeZone } from './time-zone.ts';
 import { unknownNameErrors } from './unknown-names.ts';
 
-/** Maximum number of technical contacts of an account (docs/api.md#technical-contacts). */
 export const MAX_TECHNICAL_CONTACTS = 50;
-
-/** Maximum number of fallback notifications of an account (docs/api.md#fallback-notifications). */
 export const MAX_FALLBACK_NOTIFICATIONS = 3;
-
-/** Maximum length of the ID of a fallback notification, in code points. An ID need not exist. */
+/** In code points. An ID need not exist. */
 export const MAX_NOTIFICATION_ID_LENGTH = 64;
 
-/** The settings of summaries with their smallest, largest and default values (docs/api.md#summaries). */
+/** Smallest, largest and default values (docs/api.md#summaries). */
 export const summarySettings = {
   email_after: { min: 1, max: 1_000, default: 10 },
   sms_after: { min: 1, max: 100, default: 3 },
@@ -27,12 +23,10 @@ const summarySetting = (name: keyof typeof summarySettings) => {
   return z.int(rule).check(z.gte(min, rule), z.lte(max, rule));
 };
 
-/** After how many alerts of a window, to a notification, the others are summarized. */
 export type SummarySettings = Record<keyof typeof summarySettings, number>;
 
 const summaryNames = Object.keys(summarySettings);
 
-/** The schema of complete settings of summaries. */
 export const summaries = z.strictObject(
   {
     email_after: summarySetting('email_after'),
@@ -47,7 +41,7 @@ export const summaries = z.strictObject(
   },
 );
 
-/** Absent settings get their default value. An empty object removes all: the result is then null. */
+/** Absent settings get their default value. An empty object removes all. */
 const summaryChanges = z.pipe(
   z.partial(summaries),
   z.transform((settings): SummarySettings | null => {
@@ -61,12 +55,9 @@ const summaryChanges = z.pipe(
   }),
 );
 
-/** The rule of a webhook token as it follows the field name in an error message. */
 const WEBHOOK_TOKEN_RULE = 'must be 10 to 64 printable ASCII characters without spaces';
 
 const MAX_WEBHOOK_TOKEN_LENGTH = 64;
-
-/** The format of a webhook token. */
 export const WEBHOOK_TOKEN = /^[\x21-\x7e]{10,64}$/;
 
 const { allows: isEmailAddress, rule: EMAIL_ADDRESS_RULE } = notificationFields.email.address;
@@ -76,10 +67,7 @@ const emailAddress = boundedText(
   z.refine(isEmailAddress, EMAIL_ADDRESS_RULE),
 );
 
-/**
- * A list of 0 to `max` strings. Removes duplicates and keeps the order. The length is checked before the strings, so
- * that an error response stays smaller than its request.
- */
+/** Removes duplicates. The length is checked first, so that an error response stays smaller than its request. */
 const distinct = (max: number, what: string, item: z.ZodMiniType<string>) => {
   const rule = `must be a list of 0 to ${max} ${what}`;
   const list = z.array(z.unknown(), rule).check(z.refine(({ length }) => length <= max, rule));
@@ -107,16 +95,11 @@ const changes = z.object(
   'must be a JSON object',
 );
 
-/** The attributes that an update of an account changes. The others keep their values. */
 export type AccountChanges = z.infer<typeof changes>;
 
-/**
- * Parses the body of an update of the account. The error lists every invalid field, without its value: a token is
- * confidential.
- */
+/** The error lists every invalid field without its value: a token is confidential. */
 export const parseAccountChanges = (body: unknown) => changes.safeParse(withoutNulls(body));
 
-/** What a response has and no request changes. */
 const readOnly = [
   'id',
   'webhook_signing_secrets',
@@ -128,7 +111,7 @@ const readOnly = [
   'usage',
 ];
 
-/** The body of an update of the account. It may have all that a response has, because clients send responses back. */
+/** It may have all that a response has, because clients send responses back. */
 export const accountChangesBody = {
   parse: parseAccountChanges,
   attributes: [...Object.keys(changes.shape), ...readOnly],

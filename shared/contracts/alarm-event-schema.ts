@@ -8,7 +8,7 @@ const SCHEMA_VERSION = '4.0.0';
 
 const lists = Object.entries(planLists).map(([state, key]) => ({ state, key }));
 
-/** The rule of the list for one state. A malformed list for another state is only a warning. */
+/** A malformed list for another state is only a warning. */
 const listRule = ({ state, key }: (typeof lists)[number]) => ({
   if: { properties: { details: { properties: { state: { const: state } } } } },
   // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
@@ -54,7 +54,7 @@ const timestamp = {
     'When the state changed, in milliseconds since the epoch: a whole number of at least 1000000000000, at most 60 seconds after SQS accepts the event. Anything else is reported as a warning and counts as absent; then the milliseconds in event_id apply, otherwise the time at which SQS accepts the event.',
 };
 
-/** Returns the JSON Schema of an alarm event, for producers: it accepts an event if dispatch does. */
+/** For producers: accepts an event if dispatch does. */
 export const alarmEventJsonSchema = () => {
   const { $schema, properties = {}, required = [], ...rest } = z.toJSONSchema(alarmEvent);
   const details = z.looseObject({ properties: z.looseObject({}) }).parse(properties.details);

@@ -2,27 +2,25 @@ import * as z from 'zod/mini';
 import { asNumber, isJsonObject } from './json.ts';
 import { boundedText, typeRule } from './text.ts';
 
-/** The states of an alarm. */
 export const alarmStates = ['OK', 'WARNING', 'CRITICAL'] as const;
 export type AlarmState = (typeof alarmStates)[number];
 
 const TENANT_ID_RULE = 'must be 1 to 128 printable ASCII characters without spaces';
 
-/** A tenant ID: 1 to 128 printable ASCII characters without spaces, the format of an SQS message group ID. */
+/** The format of an SQS message group ID. */
 export const tenantId = boundedText(
   { max: 128, type: typeRule('must be a string'), rule: TENANT_ID_RULE },
   z.regex(/^[\x21-\x7e]{1,128}$/, TENANT_ID_RULE),
 );
 
-/** The tenant of heartbeats (docs/decisions/monitoring.md#heartbeat). Neither producers nor operators can use it. */
+/** The tenant of heartbeats (docs/decisions/monitoring.md#heartbeat), which nobody else can use. */
 export const HEARTBEAT_TENANT = 'monitoring-notifications-heartbeat';
 
 const id = z.string(typeRule('must be a string')).check(z.minLength(1, 'must not be empty'));
 
 /**
- * An alarm event of a producer (docs/decisions/events.md#alarm-events). Only the fields for routing are validated, so
- * that an unexpected value elsewhere never loses an alert. Other fields pass unchanged. The notification plan has its own
- * rules (`checkPlan`).
+ * An event of a producer (docs/decisions/events.md#alarm-events). Only the fields for routing are validated, so that no
+ * unexpected value elsewhere loses an alert. The notification plan has its own rules (`checkPlan`).
  */
 export const alarmEvent = z.looseObject(
   {
@@ -43,7 +41,7 @@ export const alarmEvent = z.looseObject(
 );
 export type AlarmEvent = z.infer<typeof alarmEvent>;
 
-/** Returns whether a value is an alarm event. Parsing would return a copy without keys such as `__proto__`. */
+/** Parsing would return a copy without keys such as `__proto__`. */
 export const isAlarmEvent = (value: unknown): value is AlarmEvent => alarmEvent.safeParse(value).success;
 
 /** `parseJson` returns long numbers as objects, which are no objects of the event. */
@@ -52,10 +50,7 @@ const withPlainNumbers = (value: unknown): unknown =>
     ? Object.fromEntries(Object.entries(value).map(([key, field]) => [key, asNumber(field)]))
     : asNumber(value);
 
-/**
- * Returns the rules that a value breaks as an alarm event, each with its field, such as `details.state must be one of
- * OK, WARNING, CRITICAL`. They never contain a value of the event, so they can be logged. Empty for an alarm event.
- */
+/** Returns the rules that a value breaks, each with its field and without a value, so that they can be logged. */
 export const brokenEventRules = (value: unknown): string[] => {
   const rules = new Map<string, string>();
   for (const { path, message } of alarmEvent.safeParse(withPlainNumbers(value)).error?.issues ?? []) {
@@ -66,7 +61,7 @@ export const brokenEventRules = (value: unknown): string[] => {
   return [...rules.values()];
 };
 
-/** Returns the body of a webhook request (docs/api.md#webhook-payload). Fields that the event lacks are null. */
+/** The body of a webhook request (docs/api.md#webhook-payload). Fields that the event lacks are null. */
 export const webhookPayload = (event: AlarmEvent) => ({
   event_id: event.event_id,
   log_entry_id: event.log_entry_id ?? null,

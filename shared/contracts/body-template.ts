@@ -1,6 +1,6 @@
 import { isJsonObject } from './json.ts';
 
-/** The fields of an alarm event that placeholders can name: those of the webhook payload, and the previous state. */
+/** The fields of the webhook payload, and the previous state. */
 export const templateFields = [
   'event_id',
   'log_entry_id',
@@ -12,7 +12,7 @@ export const templateFields = [
   'previous_state',
 ] as const;
 
-/** The values that the service derives from an alarm event, which placeholders name with `alert.` before them. */
+/** The values that the service derives from an event, which placeholders name with `alert.` before them. */
 export const alertNames = [
   'title',
   'text',
@@ -28,20 +28,17 @@ export const alertNames = [
 ] as const;
 export type AlertName = (typeof alertNames)[number];
 
-/** A placeholder: the keys that lead to its value, from the alarm event or from `alert`. */
+/** The keys that lead to the value, from the alarm event or from `alert`. */
 export type Placeholder = {
   readonly path: readonly string[];
-  /** Whether the value stands within a text, instead of being a JSON value. */
   readonly isInText: boolean;
 };
 
-/** A part of a body: JSON text as it is sent, or a placeholder. */
 export type TemplatePart = string | Placeholder;
 
-/** A body that is no template. The message is a rule as it follows a field name. */
+/** The message is a rule as it follows a field name. */
 export class BrokenTemplateError extends Error {
   override readonly name = 'BrokenTemplateError';
-  /** The keys that lead to the text with the error. */
   readonly path: readonly string[];
 
   constructor(message: string, path: readonly string[] = []) {
@@ -50,7 +47,7 @@ export class BrokenTemplateError extends Error {
   }
 }
 
-/** The maximum depth of a body. Deeper ones would exceed the call stack. */
+/** Deeper bodies would exceed the call stack. */
 const MAX_DEPTH = 100;
 
 const KEY = '[A-Za-z0-9_-]+';
@@ -74,7 +71,6 @@ const isKnown = ([first, second, ...rest]: readonly string[]): boolean =>
     ? rest.length === 0 && alertNames.some((name) => name === second)
     : templateFields.some((field) => field === first);
 
-/** Returns a placeholder as a text can have it. */
 export const placeholderText = ({ path: [first, ...rest] }: Placeholder): string => {
   const keys = rest.map((key) => (/^[\w-]+$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`));
   return `{{${first}${keys.join('')}}}`;
@@ -88,12 +84,6 @@ const keysOf = (path: string): string[] | undefined => {
   }
 };
 
-/**
- * Parses a path such as `details.metrics["cpu.idle"].data`.
- *
- * @param path undefined if the placeholder has none
- * @throws BrokenTemplateError
- */
 const parsePath = (path: string | undefined): string[] => {
   const keys = path === undefined ? undefined : keysOf(path);
   if (!keys) throw malformed();
@@ -101,7 +91,6 @@ const parsePath = (path: string | undefined): string[] => {
   return keys;
 };
 
-/** Splits a text into literal texts and the paths of its placeholders. @throws BrokenTemplateError */
 const splitText = (text: string): (string | string[])[] => {
   const parts: (string | string[])[] = [];
   let position = 0;
@@ -117,15 +106,11 @@ const splitText = (text: string): (string | string[])[] => {
 export const escapedText = (text: string): string => JSON.stringify(text).slice(1, -1);
 
 /**
- * Parses a body whose texts, but not its keys, may contain placeholders: `{{`, a path, `}}`. The parts in order, with a
- * JSON value for each placeholder, are JSON. Takes time linear in the size of the body.
- *
- * @param body JSON, as `parseJson` returns it
- * @throws BrokenTemplateError
+ * Parses a body whose texts, but not its keys, may contain placeholders. The parts in order, with a JSON value for each
+ * placeholder, are JSON. Takes time linear in the size of the body. @throws BrokenTemplateError
  */
 export const parseBodyTemplate = (body: unknown): TemplatePart[] => {
   const parts: TemplatePart[] = [];
-  /** The keys that lead to the current value. */
   const keys: string[] = [];
 
   const addText = (text: string): void => {

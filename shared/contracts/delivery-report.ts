@@ -5,10 +5,7 @@ import { eventHeader } from './event-header.ts';
 import { correlation } from './messages.ts';
 import { deliveryStatuses, stopReasons } from './outcomes.ts';
 
-/**
- * What became of an alert at one destination (docs/producers.md#delivery-outcomes): IDs, times and results, never a
- * destination. Times are ms since the epoch.
- */
+/** What became of an alert at one destination (docs/producers.md#delivery-outcomes). Times are ms since the epoch. */
 const deliveryOutcome = z.object({
   version: z.literal(1),
   tenant_id: tenantId,
@@ -18,10 +15,9 @@ const deliveryOutcome = z.object({
   alarm_id: z.string(),
   entity_id: z.string(),
   state: z.enum(alarmStates),
-  /** A final status, or `failing`: the delivery is retried. */
   status: z.enum([...deliveryStatuses, 'failing']),
   reason: z.nullable(z.string()),
-  /** The attempts of the current round. */
+  /** Those of the current round. */
   attempts: z.number(),
   accepted_at: z.nullable(z.number()),
   first_attempt_at: z.nullable(z.number()),
@@ -32,10 +28,10 @@ const deliveryOutcome = z.object({
 export type DeliveryOutcome = z.infer<typeof deliveryOutcome>;
 
 /**
- * What happened to a delivery. `late`: no attempt ends within five minutes, whoever is at fault. `failing`: the
- * destination is at fault for a delivery that was late before. `above_limit`: the alert is in the summary of a daily
- * limit. `recovered`: an alert that had failed arrived, or another one may have in its place. `unreadable`: the record
- * could not be read from the stream. The others are statuses and reports of SES.
+ * `late`: no attempt ends within five minutes, whoever is at fault. `failing`: the destination is at fault for a
+ * delivery that was late before. `above_limit`: the alert is in the summary of a daily limit. `recovered`: an alert
+ * that had failed arrived, or another one may have in its place. `unreadable`: the record could not be read from the
+ * stream. The others are statuses and reports of SES.
  */
 export const deliveryHappenings = [
   'late',
@@ -54,19 +50,17 @@ export type DeliveryHappening = (typeof deliveryHappenings)[number];
 const eventReport = z.object({
   kind: z.literal('event'),
   tenant_id: tenantId,
-  /** The sort key of the records of the event. */
   sk: z.string(),
   deliveries: z.array(z.object({ notification_id: z.string(), happened: z.enum(deliveryHappenings) })),
   /** To publish, with the setting `deliveryOutcomes`. */
   outcomes: z.array(deliveryOutcome),
 });
 
-/** Deliveries to a notification that failed, and the last reason. */
 const failuresReport = z.object({
   kind: z.literal('failures'),
   tenant_id: tenantId,
   notification_id: z.string(),
-  /** Identifies those that have failed for the first time in their round: repeated ones count once. Sorts by time. */
+  /** Those that failed for the first time in their round: repeated ones count once. Sorts by time. */
   failed_ids: z.array(z.string()),
   first_failed_at_ms: z.number(),
   last_failed_at_ms: z.number(),
@@ -74,19 +68,18 @@ const failuresReport = z.object({
 });
 
 /**
- * An event whose plan lists notifications that do not exist: all of them, or some when dispatch received the event again,
- * so that they may have been deleted before their deliveries were sent.
+ * An event whose plan lists notifications that do not exist: all, or some when dispatch received the event again, so
+ * that they may have been deleted before their deliveries were sent.
  */
 const planReport = z.object({
   kind: z.literal('plan'),
   event: eventHeader,
-  /** All notifications of the plan. */
   notification_ids: z.array(z.string()),
   accepted_at_ms: z.int(),
   ...correlation,
 });
 
-/** The emails to a mailbox are stopped. Stored are only hashes of addresses, so it comes from whoever stopped them. */
+/** Stored are only hashes of addresses, so it comes from whoever stopped the emails. */
 const stopReport = z.object({
   kind: z.literal('stop'),
   tenant_id: tenantId,
@@ -95,15 +88,9 @@ const stopReport = z.object({
   since_ms: z.number(),
 });
 
-/** A message on the queue of delivery reports. */
 export const deliveryReport = z.discriminatedUnion('kind', [eventReport, failuresReport, planReport, stopReport]);
 export type DeliveryReport = z.infer<typeof deliveryReport>;
 
-/** What happened to deliveries of an event. */
 export type EventReport = z.infer<typeof eventReport>;
-
-/** Failures of deliveries to a notification. */
 export type FailuresReport = z.infer<typeof failuresReport>;
-
-/** An event whose plan lists notifications that do not exist. */
 export type PlanReport = z.infer<typeof planReport>;

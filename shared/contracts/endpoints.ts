@@ -1,12 +1,10 @@
-/** A permission on notifications and notification types, or to administer the account. */
 export type Permission = 'create' | 'read' | 'update' | 'delete' | 'test' | 'redeliver' | 'administer';
 
-/** The route of an operation, the permission that it requires and the query parameters that it has. */
 export type Endpoint = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: `/${string}`;
   readonly permission: Permission;
-  /** Default: none */
+  /** Query parameters; none by default. */
   readonly query?: readonly string[];
 };
 
@@ -32,7 +30,6 @@ const interfaceEndpoints = {
   'get-notification-type': { method: 'GET', path: '/notification_types/{id}', permission: 'read' },
 } as const satisfies Record<string, Endpoint>;
 
-/** The operations that extend the interface. */
 const extensionEndpoints = {
   'list-deliveries': {
     method: 'GET',
@@ -67,25 +64,20 @@ const extensionEndpoints = {
   },
 } as const satisfies Record<string, Endpoint>;
 
-/**
- * The operations of the API (docs/api.md#operations). A key is also the name of the function, its file and its test.
- */
+/** The operations (docs/api.md#operations). A key is also the name of the function, its file and its test. */
 export const endpoints = { ...interfaceEndpoints, ...extensionEndpoints };
 export type EndpointName = keyof typeof endpoints;
 
-/** The names of all operations, in the order of `endpoints`. */
 export const endpointNames = Object.keys(endpoints).filter((name): name is EndpointName => name in endpoints);
 
-/** Returns whether an operation is none of the nine that existing clients use. */
 export const isExtension = (name: EndpointName): boolean => name in extensionEndpoints;
 
-/** The path of the page on which recipients stop the emails of a tenant, and resume them (docs/decisions/opt-out.md). */
+/** The page on which recipients stop and resume emails (docs/decisions/opt-out.md). */
 export const OPT_OUT_PATH = '/opt-out';
 
 /** The query parameters of every operation that changes something. Others ignore them. */
 export const auditParameters = ['_who', '_why'] as const;
 
-/** Returns the query parameters that an operation knows. */
 export const knownParameters = (name: EndpointName): readonly string[] => {
   const { query = [] }: Endpoint = endpoints[name];
   return [...query, ...auditParameters];

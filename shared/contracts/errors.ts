@@ -1,4 +1,4 @@
-/** The error types of the API with their HTTP statuses (docs/decisions/api.md#error-format). */
+/** The HTTP status of each error type (docs/decisions/api.md#error-format). */
 export const errorStatus = {
   badRequest: 400,
   invalidLimit: 400,

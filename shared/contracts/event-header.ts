@@ -1,13 +1,13 @@
 import * as z from 'zod/mini';
 import { alarmStates, tenantId } from './alarm-event.ts';
 
-/** A name and its value: a text, or a time in ms since the epoch, which an email shows in the account's time zone. */
+/** A name and a text, or a time in ms since the epoch, which an email shows in the account's time zone. */
 export const fact = z.tuple([z.string(), z.union([z.string(), z.int()])]);
 export type Fact = z.infer<typeof fact>;
 
 /**
- * An entity or alarm: its ID as records store it, and its label or ID on one line. `plain_name` is the same for subjects and
- * SMS, without format characters; absent if it equals `name`, empty if none of its characters is visible.
+ * The ID as records store it, and the label or ID on one line. `plain_name` has no format characters, for subjects and
+ * SMS: absent if it equals `name`, empty if nothing is visible.
  */
 export const namedRecord = z.object({
   id: z.string(),
@@ -15,10 +15,7 @@ export const namedRecord = z.object({
   plain_name: z.optional(z.string()),
 });
 
-/**
- * What senders know of an event without reading its payload: all that fixed formats, records, notices and logs need
- * (docs/decisions/events.md#delivery-messages).
- */
+/** What senders know of an event without reading its payload (docs/decisions/events.md#delivery-messages). */
 export const eventHeader = z.object({
   event_id: z.string(),
   tenant_id: tenantId,
@@ -28,16 +25,15 @@ export const eventHeader = z.object({
   alarm: namedRecord,
   /** The key of the alarm's incident (`incidentKey`). */
   incident_key: z.string(),
-  /** When the alarm's state changed, by the clock of the producer, ms since the epoch; absent without a valid time. */
+  /** When the alarm's state changed, by the clock of the producer, ms since the epoch. */
   produced_at_ms: z.optional(z.int()),
-  /** The status text with its line breaks, at most 1,000 code points. */
+  /** With line breaks, at most 1,000 code points. */
   status: z.optional(z.string()),
-  /** Names and values, most important first. Empty in a notice, which has its own. */
+  /** Most important first. Empty in a notice, which has its own. */
   facts: z.array(fact),
 });
 
-/** What senders replace in the setting `alarmUrl` by the IDs of an event. */
+/** What senders replace in the setting `alarmUrl`. */
 export const ALARM_URL_PLACEHOLDER = /\{(tenant_id|entity_id|alarm_id)\}/g;
 
-/** What senders know of an event without reading its payload. */
 export type EventHeader = z.infer<typeof eventHeader>;

@@ -1,7 +1,6 @@
 /** Features of Node.js that the TypeScript library does not declare. */
 declare global {
   interface JSON {
-    /** Returns a value that `JSON.stringify` serializes as the given text. */
     rawJSON(text: string): { rawJSON: string };
     isRawJSON(value: unknown): value is { rawJSON: string };
     /** `source` is the text of a value that is neither an object nor a list. */
@@ -12,8 +11,8 @@ declare global {
 const [QUOTE, COMMA, BACKSLASH, OPEN_LIST, OPEN_OBJECT] = [0x22, 0x2c, 0x5c, 0x5b, 0x7b];
 
 /**
- * Returns whether JSON has more than about `max` values: commas, objects and lists outside of strings. It creates no
- * objects, so it takes milliseconds for megabytes.
+ * Returns whether JSON has more than about `max` commas, objects and lists outside of strings: megabytes in
+ * milliseconds.
  */
 export const hasMoreValues = (json: string, max: number): boolean => {
   let count = 0;
@@ -27,24 +26,22 @@ export const hasMoreValues = (json: string, max: number): boolean => {
   return count > max;
 };
 
-/** Returns the number that a text represents, or raw JSON with its digits if a double would change them. */
+/** Returns raw JSON if a double would change the digits. */
 export const exactNumber = (text: string): number | { rawJSON: string } => {
   const number = Number(text);
   return String(number) === text ? number : JSON.rawJSON(text);
 };
 
 /**
- * Matches every text with a number that JavaScript writes differently: one with more than 15 digits or an exponent, `-0`,
- * `1.50`, and 0.0000001. It can match in a string, too. Without a reviver, parsing takes a fifth of the time.
+ * Matches every text with a number that JavaScript writes differently: more than 15 digits or an exponent, `-0`,
+ * `1.50`, 0.0000001. It can match in a string, too. Without a reviver, parsing takes a fifth of the time.
  */
 const CHANGED_NUMBER = /(?<![^\s:,[])(?:-0|-?(?:[\d.]{16}|0\.0{6}|\d+\.\d*0(?![\w.])|\d+(?:\.\d+)?[eE]))/;
 
 /**
- * Parses JSON and preserves the digits of numbers: `JSON.stringify` of the result returns each number as it is in the
- * text, for example 64-bit IDs and `1.0`.
+ * Parses JSON so that `JSON.stringify` preserves the digits of numbers, for example 64-bit IDs and `1.0`.
  *
- * @throws SyntaxError if the text is not JSON
- * @throws RangeError if it is nested too deeply
+ * @throws SyntaxError, or RangeError if it is nested too deeply
  */
 export const parseJson = (text: string): unknown =>
   CHANGED_NUMBER.test(text)
@@ -53,7 +50,7 @@ export const parseJson = (text: string): unknown =>
       )
     : JSON.parse(text);
 
-/** Parses JSON like `parseJson`. Returns undefined for any other text. */
+/** Returns undefined for a text that is not JSON, or nested too deeply. */
 export const jsonOrUndefined = (text: string): unknown => {
   try {
     return parseJson(text);
@@ -62,9 +59,9 @@ export const jsonOrUndefined = (text: string): unknown => {
   }
 };
 
-/** Converts a number that `parseJson` preserved as text to the nearest double. Returns other values unchanged. */
+/** Converts a number that `parseJson` preserved as text. Returns other values unchanged. */
 export const asNumber = (value: unknown): unknown => (JSON.isRawJSON(value) ? Number(value.rawJSON) : value);
 
-/** Returns whether a parsed value is an object of JSON: no list, and no number that `parseJson` preserved as text. */
+/** No list, and no number that `parseJson` preserved as text. */
 export const isJsonObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);

@@ -2,18 +2,16 @@ import * as z from 'zod/mini';
 import type { NotificationTypeId } from './notification-types.ts';
 import { boundedText, type StringMap } from './text.ts';
 
-/** A field in the `details` of a type. */
 export type DetailsField = {
-  /** The description in `/notification_types`. */
+  /** As in `/notification_types`. */
   readonly description: string;
   readonly optional: boolean;
-  /** Returns the schema of a value of valid length. */
+  /** For a value of valid length. */
   readonly schema: () => z.ZodMiniType<string>;
-  /** Returns whether a value of valid length is allowed. */
   readonly allows: (value: string) => boolean;
-  /** The rule as it follows the field name in an error message. */
+  /** As it follows the field name in an error message. */
   readonly rule: string;
-  /** Whether alerts are sent to the value, a URL. */
+  /** Whether alerts are sent to the value. */
   readonly isUrl?: true;
 };
 
@@ -39,17 +37,16 @@ const isHttpUrl = (value: string): boolean => {
   return /^https?:$/.test(protocol) && isDecodable(username) && isDecodable(password);
 };
 
-/** RFC 5321, section 4.5.3.1: at most 256 octets including angle brackets; the local part has at most 64. */
+/** RFC 5321, section 4.5.3.1: 256 octets including angle brackets; the local part has at most 64. */
 export const MAX_EMAIL_ADDRESS_LENGTH = 254;
 
 /**
- * The format of `<input type="email">` (HTML Living Standard, valid email address), without what SES refuses: dots at the
- * start, at the end or doubled in the local part (RFC 5321, section 4.1.2).
+ * `<input type="email">` (HTML Living Standard) without what SES refuses: dots at the start, at the end or doubled in
+ * the local part (RFC 5321, section 4.1.2).
  */
 const HTML_EMAIL =
   /^[a-zA-Z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-zA-Z0-9!#$%&'*+/=?^_`{|}~-]+)*@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/;
 
-/** Returns the format of an email address. */
 export const emailAddress = () =>
   boundedText(
     { max: MAX_EMAIL_ADDRESS_LENGTH },
@@ -65,7 +62,7 @@ const urlThat = (isAllowed: (value: string) => boolean) => ({
   ),
 });
 
-/** An HTTP URL. Its JSON Schema expresses only the scheme. */
+/** Its JSON Schema expresses only the scheme. */
 const httpUrl = urlThat(isHttpUrl);
 
 const hasPlaceholder = (value: string): boolean => value.includes('{{');
@@ -73,7 +70,7 @@ const hasPlaceholder = (value: string): boolean => value.includes('{{');
 /** Placeholders are replaced only in the body of a `webhook_request`. */
 const webhookUrl = urlThat((value) => isHttpUrl(value) && !hasPlaceholder(value));
 
-/** The fields in the `details` of each type, null for a type without fields (docs/api.md#details-by-type). */
+/** Null for a type without fields (docs/api.md#details-by-type). */
 export const notificationFields = {
   email: {
     address: {
@@ -140,21 +137,20 @@ export const notificationFields = {
   managed: null,
 } as const satisfies Readonly<Record<NotificationTypeId, Readonly<Record<string, DetailsField>> | null>>;
 
-/** Returns the fields of a type by name, or an empty object. */
 export const fieldsOf = (type: NotificationTypeId): Readonly<Record<string, DetailsField>> =>
   notificationFields[type] ?? {};
 
-/** Returns an email address with its domain in ASCII (RFC 5890), and any other text unchanged. */
+/** The domain in ASCII (RFC 5890). Returns any other text unchanged. */
 const withAsciiDomain = (value: string): string => {
   const [, name, domain] = /^([^@]+@)([^@/?#:\\]+)$/.exec(value) ?? [];
   const url = `http://${domain}`;
   return domain !== undefined && /[^\0-\x7f]/.test(domain) && URL.canParse(url) ? name + new URL(url).hostname : value;
 };
 
-/** Returns whether alerts may be sent to a valid URL (`urlRule`). */
+/** Whether alerts may be sent to a valid URL (`urlRule`). */
 export type UrlRule = (url: string) => boolean;
 
-/** Returns the rule that a value of valid length breaks, with the cause where it is hard to see, or undefined. */
+/** Returns the rule that a value of valid length breaks, with the cause where it is hard to see. */
 export const brokenFieldRule = (
   { allows, rule, isUrl }: DetailsField,
   value: string,
@@ -167,7 +163,6 @@ export const brokenFieldRule = (
   return hasPlaceholder(value) ? `${rule}, without placeholders` : rule;
 };
 
-/** Returns a type as `/notification_types` contains it (docs/api.md#details-by-type). */
 export const notificationTypeRecord = (id: NotificationTypeId) => ({
   id,
   fields:

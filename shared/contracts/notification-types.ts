@@ -1,19 +1,19 @@
 type NotificationType = {
-  /** Whether the destination opens and closes incidents, so alerts of an alarm must arrive in order. */
+  /** Alerts of an alarm must arrive in order. */
   readonly hasIncidents: boolean;
-  /** Whether SES may report a bounce after the delivery. */
+  /** SES may report a bounce after the delivery. */
   readonly canBounce: boolean;
-  /** Whether it sends to URLs from notifications or settings. The other types send through AWS services only. */
+  /** Sends to URLs from notifications or settings. The others send through AWS services only. */
   readonly sendsByHttp: boolean;
-  /** The setting after how many alerts of a window the others are summarized; null if they never are. */
+  /** After how many alerts of a window the others are summarized; null if they never are. */
   readonly summarizedAfter: 'email_after' | 'sms_after' | null;
 };
 
 const defaults = { hasIncidents: false, canBounce: false, sendsByHttp: false, summarizedAfter: null } as const;
 
 /**
- * The notification types (docs/api.md#details-by-type). Their fields (`notification-fields.ts`), the dispatch, and the
- * queues and senders of the stack derive from this list.
+ * The notification types (docs/api.md#details-by-type). Dispatch, and the queues and senders of the stack derive from
+ * them.
  */
 export const notificationTypes = {
   email: { ...defaults, canBounce: true, summarizedAfter: 'email_after' },
@@ -27,18 +27,16 @@ export const notificationTypes = {
 } as const satisfies Record<string, NotificationType>;
 export type NotificationTypeId = keyof typeof notificationTypes;
 
-/** Returns whether a value is the ID of a type. Inherited names such as `__proto__` are not. */
+/** Inherited names such as `__proto__` are no types. */
 export const isNotificationTypeId = (id: unknown): id is NotificationTypeId =>
   typeof id === 'string' && Object.hasOwn(notificationTypes, id);
 
-/** The IDs of all types, in the order of `notificationTypes`. */
 export const notificationTypeIds = Object.keys(notificationTypes).filter(isNotificationTypeId);
 
 const hasEveryType = <Value>(
   values: Readonly<Partial<Record<NotificationTypeId, Value>>>,
 ): values is Readonly<Record<NotificationTypeId, Value>> => notificationTypeIds.every((id) => id in values);
 
-/** Returns a value for each type. */
 export const byType = <Value>(
   create: (type: NotificationTypeId) => Value,
 ): Readonly<Record<NotificationTypeId, Value>> => {

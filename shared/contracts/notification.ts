@@ -6,18 +6,14 @@ import { type StringMap, typeRule } from './text.ts';
 import { stringMap, text, withoutNulls } from './text-rules.ts';
 import { webhookRequest } from './webhook-request-rules.ts';
 
-/** Maximum length of a label, in code points (docs/api.md#notifications). */
+/** Maximum lengths in code points (docs/api.md#notifications). */
 export const MAX_LABEL_LENGTH = 255;
-
-/** Maximum length of a value in `details`, in code points. */
 export const MAX_DETAILS_VALUE_LENGTH = 4096;
-
-/** Maximum length of a value in `metadata`, in code points. */
 export const MAX_METADATA_VALUE_LENGTH = 255;
 
 const type = z.enum(notificationTypeIds, typeRule(`must be one of ${notificationTypeIds.join(', ')}`));
 
-/** Validates the fields of the type and accepts additional entries (docs/decisions/api.md#leniency). */
+/** Accepts additional entries (docs/decisions/api.md#leniency). */
 const detailsOf = (typeId: NotificationTypeId, isAllowedUrl: UrlRule) => {
   const fields = Object.entries(fieldsOf(typeId));
   const map = stringMap(MAX_DETAILS_VALUE_LENGTH, (details, report) => {
@@ -40,7 +36,7 @@ const ordered = (isPermitted: boolean) =>
     z.transform((value) => (value ? true : undefined)),
   );
 
-/** How far ahead the end of a mute may be: a year, also a leap year. */
+/** A year, also a leap year. */
 const MAX_MUTE_MS = 366 * 86_400_000;
 
 const MUTED_UNTIL_RULE = 'must be a time in milliseconds since the Unix epoch, at most a year ahead';
@@ -54,11 +50,7 @@ const mutedUntil = z.pipe(
   z.transform((untilMs) => (untilMs > Date.now() ? untilMs : undefined)),
 );
 
-/**
- * Only webhooks have `webhook_request` and `ordered`: no older state of an alarm follows a newer one.
- *
- * @param storedHeaders the headers whose values `webhook_request` may keep
- */
+/** @param storedHeaders the headers whose values `webhook_request` may keep */
 const attributes = (typeId: unknown, storedHeaders: StringMap = {}, isAllowedUrl: UrlRule = () => true) => ({
   label: text(1, MAX_LABEL_LENGTH),
   type,
@@ -74,18 +66,13 @@ const typeOf = (body: unknown): unknown =>
 
 const INVALID_BODY = 'must be a JSON object';
 
-/**
- * Returns the schema of a notification of the type in the body, so that one pass reports all errors.
- *
- * @param body the result of `withoutNulls`
- */
+/** The type in the body decides, so that one pass reports all errors. */
 const notificationSchema = (body: unknown, storedHeaders?: StringMap, isAllowedUrl?: UrlRule) =>
   z.object(attributes(typeOf(body), storedHeaders, isAllowedUrl), INVALID_BODY);
 
-/** The attributes that clients set, after validation. */
 export type NotificationAttributes = z.infer<ReturnType<typeof notificationSchema>>;
 
-/** A destination without a notification, in a test request. */
+/** Without a notification, in a test request. */
 export type Destination = Pick<NotificationAttributes, 'type' | 'details' | 'webhook_request'>;
 
 const destinationSchema = (body: unknown) => {
@@ -93,18 +80,12 @@ const destinationSchema = (body: unknown) => {
   return z.object({ type, details, webhook_request }, INVALID_BODY);
 };
 
-/**
- * Parses the body of a create request, or an updated notification. The error lists every invalid field.
- *
- * @param isAllowedUrl default: any
- * @param storedHeaders the headers whose values an update may keep. Default: none
- */
+/** Parses a new or an updated notification. @param storedHeaders the headers whose values an update may keep */
 export const parseNotification = (body: unknown, isAllowedUrl?: UrlRule, storedHeaders?: StringMap) => {
   const present = withoutNulls(body);
   return notificationSchema(present, storedHeaders, isAllowedUrl).safeParse(present);
 };
 
-/** Parses the body of a test request for a new destination. The error lists every invalid field. */
 export const parseDestination = (body: unknown) => {
   const present = withoutNulls(body);
   return destinationSchema(present).safeParse(present);
@@ -123,7 +104,7 @@ const changes = z.object(
   INVALID_BODY,
 );
 
-/** Parses the body of an update request. Values are validated later, as part of the updated notification. */
+/** Values are validated later, as part of the updated notification. */
 export const parseChanges = (body: unknown) => changes.safeParse(withoutNulls(body));
 
 const attributeNames = Object.keys(changes.shape);
@@ -131,13 +112,11 @@ const attributeNames = Object.keys(changes.shape);
 /** What other services call a mute. Without these errors, it would be ignored silently. */
 const otherMutes: Readonly<Record<string, unknown>> = { enabled: false, disabled: true, muted: true };
 
-/** Returns an error for each attribute that mutes a notification in other services. */
 export const otherMuteErrors = (body: unknown): string[] =>
   Object.entries(isJsonObject(body) ? body : {})
     .filter(([name, value]) => Object.hasOwn(otherMutes, name) && otherMutes[name] === value)
     .map(([name]) => `${name}: has no effect, set muted_until to mute the notification`);
 
-/** The body of a create request. */
 export const newNotificationBody = (isAllowedUrl: UrlRule) => ({
   parse: (body: unknown) => parseNotification(body, isAllowedUrl),
   attributes: attributeNames,
@@ -147,7 +126,7 @@ export const newNotificationBody = (isAllowedUrl: UrlRule) => ({
 /** The body of a test request: what a create request has, of which the test ignores the rest. */
 export const destinationBody = { parse: parseDestination, attributes: attributeNames };
 
-/** The body of an update request. It may have all that a response has. */
+/** It may have all that a response has. */
 export const changesBody = {
   parse: parseChanges,
   attributes: [...attributeNames, 'id', 'stopped'],

@@ -1,4 +1,4 @@
-/** The reasons of failures in logs, records and dead letters. */
+/** In logs, records and dead letters. */
 export const failureReasons = [
   'http_status',
   'network_error',
@@ -25,31 +25,26 @@ export const failureReasons = [
   'type_without_summaries',
 ] as const;
 
-/** Why nothing is sent to a mailbox by a tenant. If there are several reasons, the first applies. */
+/** Why nothing is sent to a mailbox by a tenant: the first that applies. */
 export const stopReasons = ['opted_out', 'complained', 'bounced'] as const satisfies readonly FailureReason[];
 export type StopReason = (typeof stopReasons)[number];
 
-/** Returns whether a reason is that of a stop. */
 export const isStopReason = (reason: FailureReason | undefined): reason is StopReason =>
   stopReasons.some((stop) => stop === reason);
 
-/** The reason of a failure. */
 export type FailureReason = (typeof failureReasons)[number];
 
-/** Why alerts are recorded and not sent: their tenant is in shadow mode, or the notification is muted. */
+/** Why alerts are recorded and not sent: shadow mode of the tenant, or a mute of the notification. */
 export const withheldReasons = ['shadow', 'muted'] as const;
 export type WithheldReason = (typeof withheldReasons)[number];
 
-/**
- * The reasons why a delivery has not arrived: those of failures, `older_timestamp`, if an event was superseded although
- * SQS accepted it more than 60 s after the newer one, and those of withheld alerts.
- */
+/** `older_timestamp`: the event was superseded although SQS accepted it more than 60 s after the newer one. */
 export const deliveryReasons = [...failureReasons, 'older_timestamp', ...withheldReasons] as const;
 export type DeliveryReason = (typeof deliveryReasons)[number];
 
 /**
- * The statuses of a delivery. A failed delivery becomes pending again when the message of its next round arrives. A
- * bounced delivery was delivered until SES reported the bounce. A summarized alert is listed in a summary.
+ * A failed delivery becomes pending when the message of its next round arrives. A bounced one was delivered before. A
+ * summarized alert is listed in a summary.
  */
 export const deliveryStatuses = [
   'pending',
@@ -62,17 +57,17 @@ export const deliveryStatuses = [
 ] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
-/** The results of attempts (docs/decisions/formats.md#attempt-outcomes). */
+/** docs/decisions/formats.md#attempt-outcomes */
 export const attemptResults = ['delivered', 'throttled', 'transient', 'permanent'] as const;
 
-/** The causes of failed deliveries: tenants fix `destination`, operators fix `service`. */
+/** Tenants fix `destination`, operators fix `service`. */
 export const failureCauses = ['destination', 'service'] as const;
 export type FailureCause = (typeof failureCauses)[number];
 
-/** The cause of a dead letter: that of a failed delivery or, for an invalid alarm event, its producer. */
+/** Producers cause invalid alarm events. */
 export type DeadLetterCause = FailureCause | 'producer';
 
-/** The outcomes of processing a message on a sender's queue: names of metrics and values of the log field `outcome`. */
+/** What became of a message on a sender's queue: names of metrics and values of the log field `outcome`. */
 export const messageOutcomes = [
   'delivered',
   'retried',

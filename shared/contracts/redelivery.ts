@@ -3,23 +3,20 @@ import { MARKER_RULE } from './collection.ts';
 import { boundedText } from './text.ts';
 import { withoutNulls } from './text-rules.ts';
 
-/** Maximum length of an event ID, in UTF-16 code units, as in `alarm-event.ts`. */
+/** In UTF-16 code units, as in `alarm-event.ts`. */
 export const MAX_EVENT_ID_LENGTH = 512;
 
 /** The largest time with 13 digits, ms since the epoch. */
 export const MAX_TIME_MS = 9_999_999_999_999;
-
 /** The smallest time that is no time in seconds, ms since the epoch: September 2001. */
 export const MIN_TIME_MS = 1_000_000_000_000;
 
-/** The rule of a time in a request, as it follows the name of its field. */
 export const TIME_RULE = `must be 0 or a whole number from ${MIN_TIME_MS} to ${MAX_TIME_MS}: milliseconds since the epoch`;
 
-/** Returns whether a number is a time in a request, ms since the epoch. Smaller numbers, such as seconds, are none. */
 export const isTimeMs = (time: number): boolean =>
   time === 0 || (Number.isInteger(time) && time >= MIN_TIME_MS && time <= MAX_TIME_MS);
 
-/** The format of a marker: the time of the first request and the position to continue after, `-` instead of `#`. */
+/** The time of the first request and the position to continue after, `-` instead of `#`. */
 export const REDELIVERY_MARKER = /^\d{13}(-\d{13}-[\da-f]{64})?$/;
 
 const MAX_MARKER_LENGTH = 92;
@@ -58,14 +55,7 @@ const request = z
     ),
   );
 
-/**
- * The body of a redelivery request: exactly one of `event_id`, `since` (ms since the epoch) and `status` is present, or
- * `event_id` and `status`.
- */
 export type RedeliveryRequest = z.infer<typeof request>;
 
-/** Parses the body of a redelivery request. The error lists every invalid field. */
 export const parseRedelivery = (body: unknown) => request.safeParse(withoutNulls(body));
-
-/** The body of a redelivery request. */
 export const redeliveryBody = { parse: parseRedelivery, attributes: Object.keys(request.shape) };

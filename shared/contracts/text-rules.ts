@@ -1,23 +1,21 @@
 import * as z from 'zod/mini';
 import { typeRule } from './text.ts';
 
-/** Returns the length in Unicode code points, the unit of all limits of the API (`😀` is one). */
+/** The length in Unicode code points, the unit of all limits of the API (`😀` is one). */
 const codePointCount = (text: string): number => {
   let count = 0;
   for (const _ of text) count++;
   return count;
 };
 
-/**
- * Returns the rule that a string breaks: many receivers end strings at NUL, and lone surrogates have no UTF-8 encoding.
- */
+/** Many receivers end strings at NUL, and lone surrogates have no UTF-8 encoding. */
 const brokenCharacterRule = (text: string): string | undefined => {
   if (text.includes('\0')) return 'must not contain the NUL character';
   if (!text.isWellFormed()) return 'must be well-formed Unicode, without lone surrogates';
   return undefined;
 };
 
-/** Returns the rule that a value breaks, as it follows a field name in an error message, or undefined. */
+/** Returns the rule that a value breaks, as it follows a field name in an error message. */
 export const brokenTextRule = (value: unknown, min: number, max: number): string | undefined => {
   if (typeof value !== 'string') return 'must be a string';
   // A text has at least half as many code points as UTF-16 units, so one of more than 2 * max units is too long.
@@ -26,7 +24,7 @@ export const brokenTextRule = (value: unknown, min: number, max: number): string
   return brokenCharacterRule(value);
 };
 
-/** A string of `min` to `max` Unicode code points. */
+/** Lengths are in Unicode code points. */
 export const text = (min: number, max: number) =>
   z.custom<string>((value) => brokenTextRule(value, min, max) === undefined, {
     error: (issue) => (issue.input === undefined ? 'is required' : brokenTextRule(issue.input, min, max)),
@@ -35,13 +33,11 @@ export const text = (min: number, max: number) =>
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Maximum number of entries in `details` or `metadata` (docs/api.md#notifications). */
+/** Of `details` or `metadata` (docs/api.md#notifications); the length of a key is in code points. */
 export const MAX_ENTRIES = 256;
-
-/** Maximum length of a key in `details` or `metadata`, in code points. */
 export const MAX_KEY_LENGTH = 255;
 
-/** Truncates a key of the client, so that an error response stays smaller than its request. */
+/** So that an error response stays smaller than its request. */
 export const truncateKey = (key: string): string =>
   key.length > 64 ? `${key.slice(0, 64).toWellFormed()}…` : key.toWellFormed();
 
@@ -49,8 +45,7 @@ export const truncateKey = (key: string): string =>
 type CheckFields = (map: Readonly<Record<string, unknown>>, report: (field: string, message: string) => void) => void;
 
 /**
- * Returns the schema of `details` or `metadata`: an object of strings. It passes the parsed object on without copying
- * it, because a copy would lose the key `__proto__`.
+ * The schema of `details` or `metadata`. It passes the parsed object on, because a copy would lose the key `__proto__`.
  *
  * @param maxValueLength in code points
  * @param checkFields additional rules, checked in the same pass unless a value is too long
@@ -72,10 +67,10 @@ export const stringMap = (maxValueLength: number, checkFields: CheckFields = () 
     if (isBounded) checkFields(context.value, (field, message) => report([field], message));
   });
 
-/** Removes the top-level keys of a JSON object that are null (docs/decisions/api.md#leniency). */
+/** Removes the top-level keys that are null (docs/decisions/api.md#leniency). */
 export const withoutNulls = (body: unknown): unknown =>
   isObject(body) ? Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null)) : body;
 
-/** Lists every invalid field with its rule: `label: is required; details.url: must be …`. */
+/** Such as `label: is required; details.url: must be …`. */
 export const describeIssues = (error: z.core.$ZodError): string =>
   error.issues.map((issue) => `${issue.path.map(String).join('.') || 'body'}: ${issue.message}`).join('; ');

@@ -1,10 +1,9 @@
 import * as z from 'zod/mini';
 import { boundedText } from './text.ts';
 
-/** The time zone of accounts that set none. */
 export const DEFAULT_TIME_ZONE = 'UTC';
 
-/** Maximum length of the name of a time zone: the longest in use has 32 characters. */
+/** The longest in use has 32 characters. */
 export const MAX_TIME_ZONE_LENGTH = 64;
 
 const TIME_ZONE_RULE = 'must be the name of an IANA time zone, such as Europe/Berlin';
@@ -18,7 +17,7 @@ const isTimeZone = (name: string): boolean => {
   }
 };
 
-/** The name of an IANA time zone that this version of Node.js knows, in any case. */
+/** A time zone that this version of Node.js knows, in any case. */
 export const timeZone = boundedText(
   { max: MAX_TIME_ZONE_LENGTH, rule: TIME_ZONE_RULE },
   z.refine(isTimeZone, TIME_ZONE_RULE),

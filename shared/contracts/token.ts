@@ -3,17 +3,14 @@ import { MAX_LABEL_LENGTH } from './notification.ts';
 import { typeRule } from './text.ts';
 import { text, withoutNulls } from './text-rules.ts';
 
-/** The roles of tokens (docs/decisions/api.md#tokens-and-roles). */
+/** docs/decisions/api.md#tokens-and-roles */
 export const roles = ['admin', 'creator', 'observer'] as const;
 export type Role = (typeof roles)[number];
 
-/** Maximum number of unexpired tokens of an account (docs/api.md#limits-and-usage). */
+/** Of an account, without expired ones (docs/api.md#limits-and-usage). */
 export const MAX_TOKENS = 100;
 
-/** Maximum lifetime of a token, in days. */
 export const MAX_TOKEN_DAYS = 3_650;
-
-/** Default lifetime of a token, in days. */
 export const DEFAULT_TOKEN_DAYS = 365;
 
 const role = z.enum(roles, typeRule(`must be one of ${roles.join(', ')}`));
@@ -29,10 +26,7 @@ const days = z._default(
 
 const newToken = z.object({ label: text(1, MAX_LABEL_LENGTH), role, days }, 'must be a JSON object');
 
-/** Parses the body of a request that creates a token. The error lists every invalid field. */
 export const parseNewToken = (body: unknown) => newToken.safeParse(withoutNulls(body));
-
-/** The body of a request that creates a token. */
 export const newTokenBody = { parse: parseNewToken, attributes: Object.keys(newToken.shape) };
 
 /** The issuer of tokens that no token issued. */

@@ -1,16 +1,13 @@
 import * as z from 'zod/mini';
 import { boundedText } from './text.ts';
 
-/**
- * The header `traceparent` of [W3C Trace Context](https://www.w3.org/TR/trace-context/). A version later than 00 may have
- * more fields at its end.
- */
+/** [W3C Trace Context](https://www.w3.org/TR/trace-context/). A later version than 00 may have more fields. */
 const TRACEPARENT = /^(?!ff|00.{53}.)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}(-[\x21-\x7e]*)?$/;
 
 /** W3C sets no maximum. Version 00 has 55 characters. */
 const MAX_TRACEPARENT_LENGTH = 256;
 
-/** A member of `tracestate`: a key and a value (W3C Trace Context Level 2, which permits more keys than Level 1). */
+/** A key and a value (W3C Trace Context Level 2, which permits more keys than Level 1). */
 const MEMBER = /^([a-z\d][a-z\d_*/@-]{0,255})=([\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e])$/;
 
 /** The length that W3C requires of whoever forwards it. */
@@ -26,7 +23,7 @@ const membersOf = (text: string): string[] =>
 
 const keyOf = (member: string): string | undefined => MEMBER.exec(member)?.[1];
 
-/** Returns a state in which each key occurs once: the first member with a key is the newest one. */
+/** The first member with a key is the newest one. */
 const withUniqueKeys = (text: string): string => {
   const members = membersOf(text);
   const unique = members.filter(
@@ -49,23 +46,19 @@ const receivedTracestate = z.pipe(
   tracestate,
 );
 
-/** The trace of the producer's request or job to which an alert belongs. */
+/**
+ * The trace of the producer's request or job. Only messages, dead letters and stored failed messages contain
+ * `tracestate`: it is never logged or shown.
+ */
 export const trace = z.object({
   id: boundedText({ max: 32 }, z.regex(/^[\da-f]{32}$/)),
-  /** The headers that HTTP receivers get. Absent in a notice, which has only the ID of the alert's trace. */
+  /** What HTTP receivers get. Absent in a notice, which has only the ID of the alert's trace. */
   headers: z.optional(z.object({ traceparent, tracestate: z.exactOptional(tracestate) })),
 });
 
-/**
- * The trace to which an alert belongs. Only messages, dead letters and stored failed messages
- * contain `tracestate`: it is never logged or shown.
- */
 export type Trace = z.infer<typeof trace>;
 
-/**
- * Returns the trace that the headers, fields or message attributes of these names tell, or undefined without a valid
- * `traceparent`. An invalid value counts as absent, because it must not prevent an alert.
- */
+/** Reads headers, fields or message attributes. An invalid value is absent: it must not prevent an alert. */
 export const readTrace = (source: Readonly<Record<string, unknown>>): Trace | undefined => {
   const parent = traceparent.safeParse(source.traceparent);
   if (!parent.success) return undefined;

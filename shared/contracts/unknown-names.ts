@@ -1,17 +1,13 @@
 import { closestMatch } from 'leven';
 import { truncateKey } from './text-rules.ts';
 
-/** How much of a name is compared, in UTF-16 units: the time is the product of the lengths. */
+/** In UTF-16 units: the time is the product of the lengths. */
 const MAX_COMPARED_LENGTH = 64;
-/** How many unknown names an error lists. */
 const MAX_NAMES = 10;
 
 const plain = (name: string): string => name.toLowerCase().replace(/[_-]/g, '');
 
-/**
- * Returns the known name that is most like a name, whatever their case and separators, or undefined if more than 40% of
- * the characters differ, rounded up.
- */
+/** Ignores case and separators. Returns undefined if more than 40% of the characters differ, rounded up. */
 export const nearestName = (name: string, known: readonly string[]): string | undefined => {
   const names = new Map(known.map((each) => [plain(each), each]));
   const compared = plain(name.slice(0, MAX_COMPARED_LENGTH));
@@ -19,11 +15,7 @@ export const nearestName = (name: string, known: readonly string[]): string | un
   return names.get(closestMatch(compared, [...names.keys()], { maxDistance }) ?? '');
 };
 
-/**
- * Returns the errors of the names that are not known, each with the nearest known one, or all if none is near.
- *
- * @param what what the names are called, such as `attribute`
- */
+/** Each error has the nearest known name, or all if none is near. @param what such as `attribute` */
 export const unknownNameErrors = (what: string, given: Iterable<string>, known: readonly string[]): string[] => {
   const unknown = [...new Set(given)].filter((name) => !known.includes(name));
   const errors = unknown.slice(0, MAX_NAMES).map((name) => {

@@ -5,19 +5,13 @@ import type { StringMap } from './text.ts';
 import { truncateKey } from './text-rules.ts';
 import { MASKED_VALUE, type WebhookRequest } from './webhook-request.ts';
 
-/** Maximum size of `headers` and `body` together, as JSON in UTF-8. */
+/** Of `headers` and `body` together, as JSON in UTF-8. */
 export const MAX_REQUEST_BYTES = 16 * 1024;
 
-/** Maximum number of headers. */
 export const MAX_HEADERS = 20;
-
-/** Maximum length of the value of a header. */
 export const MAX_HEADER_LENGTH = 1_024;
 
-/**
- * The headers that notifications cannot set, in lower case: the service or its HTTP client sets them, or they control
- * the connection.
- */
+/** In lower case: the service or its HTTP client sets them, or they control the connection. */
 export const reservedHeaders = [
   'connection',
   'content-encoding',
@@ -40,7 +34,6 @@ export const reservedHeaders = [
   'x-monitoring-webhook-token',
 ] as const;
 
-/** Returns whether notifications cannot set a header. */
 export const isReservedHeader = (name: string): boolean =>
   reservedHeaders.some((reserved) => reserved === name.toLowerCase());
 
@@ -50,7 +43,6 @@ export const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** Visible ASCII characters, with spaces between them. */
 export const HEADER_VALUE = /^[!-~](?:[ -~]*[!-~])?$/;
 
-/** Returns the values of headers by their names in lower case. */
 const byLowerCaseName = (headers: StringMap): ReadonlyMap<string, string> =>
   new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
@@ -72,7 +64,6 @@ type Report = (path: readonly string[], message: string) => void;
 
 const KEPT_RULE = `must be the value: ${MASKED_VALUE} only keeps a stored value, and none is kept when the origin of details.url changes`;
 
-/** Returns the headers with the stored values of those that are masked, and reports the invalid ones. */
 const resolvedHeaders = (headers: Fields, stored: StringMap, report: Report): Fields => {
   const entries = Object.entries(headers);
   if (entries.length > MAX_HEADERS) report([], `must have at most ${MAX_HEADERS} entries`);
@@ -88,7 +79,7 @@ const resolvedHeaders = (headers: Fields, stored: StringMap, report: Report): Fi
   return Object.fromEntries(resolved);
 };
 
-/** Returns whether a value has more than `MAX_REQUEST_BYTES` as JSON in UTF-8, or is nested too deeply for JSON. */
+/** Also if it is nested too deeply for JSON. */
 const isTooLarge = (value: unknown): boolean => {
   try {
     return Buffer.byteLength(JSON.stringify(value)) > MAX_REQUEST_BYTES;
@@ -112,7 +103,6 @@ const checkBody = (body: unknown, report: Report): void => {
 const isEmpty = ({ headers = {}, ...rest }: Fields): boolean =>
   Object.keys(rest).length === 0 && isJsonObject(headers) && Object.keys(headers).length === 0;
 
-/** Returns the request with the stored values of masked headers, and reports what is invalid. */
 const resolvedRequest = (request: Fields, stored: StringMap, report: Report): Fields => {
   const unknown = Object.keys(request).find((name) => name !== 'headers' && name !== 'body');
   if (unknown !== undefined) report([truncateKey(unknown)], 'is unknown: only headers and body are permitted');
@@ -133,8 +123,8 @@ const resolvedRequest = (request: Fields, stored: StringMap, report: Report): Fi
 };
 
 /**
- * Returns the schema of `webhook_request`. The parsed value has the stored values of masked headers. It is undefined for
- * a request without headers and body, which removes the stored one.
+ * The parsed value has the stored values of masked headers. It is undefined for a request without headers and body,
+ * which removes the stored one.
  *
  * @param isPermitted whether the notification is of type `webhook`
  * @param stored the headers whose values the request may keep

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { isJsonObject, parseJson } from './json.ts';
 import type { StringMap } from './text.ts';
 
-/** Headers and body of the requests of a `webhook` notification (docs/api.md#webhook-requests). */
+/** Of a `webhook` notification (docs/api.md#webhook-requests). */
 export type WebhookRequest = {
   headers?: StringMap | undefined;
   /** Any JSON value, also null, whose texts may contain placeholders (`parseBodyTemplate`). */
@@ -12,7 +12,7 @@ export type WebhookRequest = {
 /** What responses contain instead of the value of a header. In a request it stands for the stored value. */
 export const MASKED_VALUE = '***';
 
-/** Returns the request as responses contain it: without the values of its headers, which are secrets. */
+/** As responses contain it: header values are secrets. */
 export const maskedRequest = (request: WebhookRequest): WebhookRequest => ({
   ...request,
   ...(request.headers && {
@@ -24,9 +24,9 @@ export const maskedRequest = (request: WebhookRequest): WebhookRequest => ({
 const storedRequest = () =>
   z.object({ headers: z.optional(z.custom<StringMap>(isJsonObject)), body: z.optional(z.unknown()) });
 
-/** Serializes a request for items and senders: as JSON text, which keeps the digits of numbers. */
+/** JSON text keeps the digits of numbers. */
 export const serializeRequest = (request: WebhookRequest | undefined): string | undefined =>
   request && JSON.stringify(request);
 
-/** Parses a serialized request. @throws SyntaxError or ZodError */
+/** @throws SyntaxError or ZodError */
 export const parseStoredRequest = (text: string): WebhookRequest => storedRequest().parse(parseJson(text));

@@ -4,7 +4,7 @@ import type { NoticeContent } from '../contracts/notice.ts';
 import { DEFAULT_TIME_ZONE } from '../contracts/time-zone.ts';
 import { utcTime } from './time.ts';
 
-/** Returns an unvalidated value as text if it is a string, number or boolean. */
+/** The text of an unvalidated string, number or boolean. */
 const scalar = (value: unknown): string | undefined => {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (JSON.isRawJSON(value)) return value.rawJSON;
@@ -14,14 +14,14 @@ const scalar = (value: unknown): string | undefined => {
 const property = (value: unknown, key: string): unknown =>
   typeof value === 'object' && value !== null ? Object.entries(value).find(([name]) => name === key)?.[1] : undefined;
 
-/** Returns the text on one line, without control characters. */
+/** Without control characters. */
 export const oneLine = (text: string): string =>
   text
     .toWellFormed()
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .trim();
 
-/** Returns the text without control characters other than line breaks, of which at most two follow each other. */
+/** Keeps line breaks, of which at most two follow each other, and no other control characters. */
 export const multiLine = (text: string): string =>
   text
     .split(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/)
@@ -31,33 +31,33 @@ export const multiLine = (text: string): string =>
     .trim();
 
 /**
- * Returns the text on one line, without control and format characters (Unicode categories Cc and Cf), for subjects and
- * SMS. Directional overrides could rearrange the text around them, and invisible characters hide differences. Emoji
- * joined by zero-width joiners become separate ones.
+ * One line without control and format characters (Unicode categories Cc and Cf), for subjects and SMS. Directional
+ * overrides could rearrange the text around them, and invisible characters hide differences. Emoji joined by zero-width
+ * joiners become separate ones.
  */
 export const plainLine = (text: string): string => oneLine(text.replace(/\p{Cf}+/gu, ''));
 
-/** Returns the label of an entity, alarm or check, or its ID if it has none. */
+/** Returns the label of an entity, alarm or check, or its ID. */
 export const nameOf = (record: unknown): string | undefined => {
   const name = scalar(property(record, 'label')) ?? scalar(property(record, 'id'));
   return name === undefined ? undefined : oneLine(name);
 };
 
-/** Returns the name of an entity or alarm for subjects and SMS: its label or ID, whichever has visible characters. */
+/** For subjects and SMS: the label or ID, whichever has visible characters. */
 export const plainNameOf = (record: unknown): string | undefined =>
   ['label', 'id'].map((key) => plainLine(scalar(property(record, key)) ?? '')).find((name) => name !== '');
 
-/** Truncates a text to `maxLength` code points, ending it with "...". */
+/** To `maxLength` code points, ending with "...". */
 export const truncate = (text: string, maxLength: number): string => {
   const codePoints = [...text];
   return codePoints.length <= maxLength ? text : `${codePoints.slice(0, maxLength - 3).join('')}...`;
 };
 
-/** Truncates a well-formed text to `maxLength` UTF-16 units, ending it with "...". */
+/** To `maxLength` UTF-16 units of a well-formed text, ending with "...". */
 export const truncateUnits = (text: string, maxLength: number): string =>
   text.length <= maxLength ? text : `${text.slice(0, maxLength - 3).replace(/[\ud800-\udbff]$/, '')}...`;
 
-/** Truncates a well-formed text to `maxBytes` of UTF-8, ending it with "...". */
+/** To `maxBytes` of UTF-8 of a well-formed text, ending with "...". */
 export const truncateBytes = (text: string, maxBytes: number): string => {
   if (Buffer.byteLength(text) <= maxBytes) return text;
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(maxBytes - 3));
@@ -67,74 +67,63 @@ export const truncateBytes = (text: string, maxBytes: number): string => {
 /** In code points; SES accepts more, but email clients truncate the subject. */
 const MAX_HEADLINE_LENGTH = 200;
 
-/** Returns the name of an entity or alarm of a header for subjects and SMS, if it has visible characters. */
+/** For subjects and SMS: undefined without visible characters. */
 export const plainName = ({ name, plain_name = name }: EventHeader['entity']): string | undefined =>
   plain_name || undefined;
 
 /** Alerts that are sent later than this after SQS accepted them say so. */
 const MAX_UNMENTIONED_DELAY_MS = 120_000;
 
-/** Returns a state such as `CRITICAL (delayed by 7 minutes)`, from two hours on in hours. A short delay is not mentioned. */
+/** Returns a state such as `CRITICAL (delayed by 7 minutes)`, from two hours on in hours. */
 export const lateState = (state: string, delayMs = 0): string => {
   if (delayMs <= MAX_UNMENTIONED_DELAY_MS) return state;
   const minutes = Math.floor(delayMs / 60_000);
   return `${state} (delayed by ${minutes < 120 ? `${minutes} minutes` : `${Math.floor(minutes / 60)} hours`})`;
 };
 
-/** What headlines are about. */
 type Named = Pick<EventHeader, 'state' | 'entity' | 'alarm'>;
 
 const headlineOf = (state: string, delayMs: number | undefined, entity = '?', alarm = '?'): string =>
   truncate(`${lateState(`[${state}]`, delayMs)} ${entity}: ${alarm}`, MAX_HEADLINE_LENGTH);
 
-/**
- * Returns state, entity and alarm in one line: `[CRITICAL] web-1: Disk space`.
- *
- * @param delayMs the time since SQS accepted the event, which follows the state
- */
+/** Returns `[CRITICAL] web-1: Disk space`. @param delayMs the time since SQS accepted the event */
 export const headline = ({ state, entity, alarm }: Named, delayMs?: number): string =>
   headlineOf(state, delayMs, entity.name, alarm.name);
 
-/** Returns the headline of an event for subjects and SMS, without format characters. */
+/** The headline for subjects and SMS, without format characters. */
 export const subjectLine = ({ state, entity, alarm }: Named, delayMs?: number): string =>
   headlineOf(state, delayMs, plainName(entity), plainName(alarm));
 
-/**
- * Returns the subject of a notice, which has no format characters (`createNotice`), truncated to the length of a headline.
- */
+/** Truncated to the length of a headline. It has no format characters (`createNotice`). */
 export const noticeSubject = ({ subject }: Pick<NoticeContent, 'subject'>): string =>
   truncate(subject, MAX_HEADLINE_LENGTH);
 
-/** Returns the time of a fact as text. @param timeMs ms since the epoch */
+/** @param timeMs ms since the epoch */
 export type TimeText = (timeMs: number) => string;
 
-/** Returns facts as names and texts. */
 export const factTexts = (rows: readonly Fact[], timeText: TimeText = utcTime): [name: string, text: string][] =>
   rows.map(([name, value]) => [name, typeof value === 'number' ? timeText(value) : value]);
 
-/** Returns facts as lines. */
 export const factLines = (rows: readonly Fact[], timeText?: TimeText): string =>
   factTexts(rows, timeText)
     .map(([name, text]) => `${name}: ${text}`)
     .join('\n');
 
-/** Names of facts that are IDs, which come last. */
+/** They come last. */
 const idNames = ['ID', 'Event'];
 
-/** Returns the facts of a notice that come before its commands, and the IDs that come after them. */
+/** Returns the facts that come before the commands of a notice, and the IDs that come after them. */
 export const noticeFacts = ({ facts: rows }: Pick<NoticeContent, 'facts'>): { first: Fact[]; ids: Fact[] } => {
   const isId = ([name]: Fact): boolean => idNames.includes(name);
   return { first: rows.filter((row) => !isId(row)), ids: rows.filter(isId) };
 };
 
-/** What links to an alarm say. */
 export const LINK_TEXT = 'Open the alarm';
 
-/** Returns the link to an alarm as plain text, if there is one. */
 export const linkLines = (alarmUrl: string | undefined): string[] =>
   alarmUrl === undefined ? [] : [`${LINK_TEXT}: ${alarmUrl}`];
 
-/** Returns a notice as plain text, without its subject. */
+/** As plain text, without its subject. */
 export const noticeText = (notice: NoticeContent, alarmUrl?: string, timeText?: TimeText): string => {
   const { first, ids } = noticeFacts(notice);
   const { paragraphs, commands = [] } = notice;
@@ -149,13 +138,13 @@ export const noticeText = (notice: NoticeContent, alarmUrl?: string, timeText?: 
     .join('\n\n');
 };
 
-/** Returns the status message of the event with its line breaks, if it has one. */
+/** With its line breaks. */
 export const statusText = ({ details: { status } }: Pick<AlarmEvent, 'details'>): string | undefined =>
   typeof status === 'string' ? multiLine(status) || undefined : scalar(status);
 
 const byteUnits = ['KB', 'MB', 'GB', 'TB', 'PB', 'EB'];
 
-/** Returns a number of bytes as ` (1.1 GB)`, or nothing below 1 KB, which has 1,024 bytes. */
+/** Returns ` (1.1 GB)`, or nothing below 1 KB, which has 1,024 bytes. */
 const inByteUnit = (bytes: number): string => {
   const exponent = Math.min(Math.floor(Math.log2(Math.abs(bytes)) / 10), byteUnits.length);
   const unit = byteUnits[exponent - 1];
@@ -169,18 +158,12 @@ const metric = (value: unknown): string | undefined => {
   return `${data} ${unit}${unit === 'bytes' ? inByteUnit(Number(data)) : ''}`;
 };
 
-/** Maximum number of metrics in a message. */
 const MAX_METRICS = 20;
-/** In code points. */
 const MAX_NAME_LENGTH = 100;
-/** Maximum length of a value, in code points. */
+/** Lengths are in code points. */
 export const MAX_VALUE_LENGTH = 1_000;
 
-/**
- * Returns the facts of an event as name and value, most important first, without those that the event lacks.
- *
- * @param producedAtMs when the state changed, ms since the epoch
- */
+/** Returns what the event has, most important first. @param producedAtMs when the state changed, ms since the epoch */
 export const facts = (event: AlarmEvent, producedAtMs: number | undefined): Fact[] => {
   const { details, entity, alarm, check, previous_state: previous } = event;
   const metrics =
@@ -205,7 +188,7 @@ export const facts = (event: AlarmEvent, producedAtMs: number | undefined): Fact
   });
 };
 
-/** A time as people in a time zone read it: `2026-01-01`, `03:24:05`, `UTC+01:00`. */
+/** Such as `2026-01-01`, `03:24:05`, `UTC+01:00`. */
 export type ZonedTime = { day: string; time: string; zone: string };
 
 const MINUTE_MS = 60_000;
@@ -213,7 +196,7 @@ const MINUTE_MS = 60_000;
 /** How Intl names an offset from UTC. Only before 1972, some have seconds. */
 const OFFSET = /GMT([+-])(\d\d):(\d\d)$/;
 
-/** Returns the offsets of a time zone from UTC, such as `GMT+01:00`, or none if this version of Node.js does not know it. */
+/** Such as `GMT+01:00`, or none if this version of Node.js does not know the time zone. */
 const offsetsOf = (timeZone: string): ((timeMs: number) => string) => {
   // The first formatter of a function takes tens of ms.
   if (timeZone === DEFAULT_TIME_ZONE) return () => '';
@@ -224,7 +207,7 @@ const offsetsOf = (timeZone: string): ((timeMs: number) => string) => {
   }
 };
 
-/** Returns a function of ms since the epoch that tells the time in a time zone. An unknown one counts as UTC. */
+/** From ms since the epoch. An unknown time zone counts as UTC. */
 export const timesIn = (timeZone: string): ((timeMs: number) => ZonedTime) => {
   const offsetAt = offsetsOf(timeZone);
   return (timeMs) => {
@@ -235,8 +218,8 @@ export const timesIn = (timeZone: string): ((timeMs: number) => ZonedTime) => {
   };
 };
 
-/** Returns a time such as `2026-01-01 03:24:05 UTC+01:00`. */
+/** Such as `2026-01-01 03:24:05 UTC+01:00`. */
 export const secondText = ({ day, time, zone }: ZonedTime): string => `${day} ${time} ${zone}`;
 
-/** Returns a time such as `2026-01-01 03:24 UTC+01:00`. */
+/** Such as `2026-01-01 03:24 UTC+01:00`. */
 export const minuteText = ({ day, time, zone }: ZonedTime): string => `${day} ${time.slice(0, 5)} ${zone}`;

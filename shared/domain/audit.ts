@@ -6,20 +6,19 @@ import { isPrefixedUlid, ulid } from './ulid.ts';
 const PREFIX = 'au';
 const TIME_LENGTH = 10;
 
-/** Returns the partition key of a tenant's audit entries. @param tenant undefined: what concerns the whole stack */
+/** @param tenant undefined: what concerns the whole stack */
 export const auditPartition = (tenant: string | undefined): string =>
   tenant === undefined ? 'operators' : `audit#${tenant}`;
 
-/** Returns the ID of a new audit entry: `au` and a ULID, so IDs sort by time. @param nowMs ms since the epoch */
+/** `au` and a ULID, so IDs sort by time. @param nowMs ms since the epoch */
 export const newAuditId = (nowMs: number): string => PREFIX + ulid(nowMs);
 
-/** Returns whether an audit entry can have this ID. */
 export const isAuditId = (text: string): boolean => isPrefixedUlid(PREFIX, text);
 
-/** Returns a text that sorts before the IDs of this time and later, and after all others. @param timeMs since the epoch */
+/** Sorts before the IDs of this time and later, and after all others. @param timeMs since the epoch */
 export const firstAuditId = (timeMs: number): string => PREFIX + encodeTime(timeMs, TIME_LENGTH);
 
-/** Returns an entry as tenants see it: without the IAM principal of an operator. */
+/** As tenants see it: without the IAM principal of an operator. */
 export const auditRecord = (stored: StoredAudit): AuditRecord => {
   const { id, action, target_id = null, changed, actor } = stored;
   const { request_id = null, ip_address = null, who = null, why = null } = stored;
@@ -37,11 +36,7 @@ export const auditRecord = (stored: StoredAudit): AuditRecord => {
   };
 };
 
-/**
- * Returns the names of the attributes that differ. The order of keys within an attribute counts.
- *
- * @param names the attributes to compare. Default: all
- */
+/** The order of keys within an attribute counts. @param names all by default */
 export const changedAttributes = (
   before: Readonly<Record<string, unknown>>,
   after: Readonly<Record<string, unknown>>,

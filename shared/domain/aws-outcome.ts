@@ -36,9 +36,8 @@ const accessErrors = [
 const invalidSnsParameter = ['InvalidParameterException', 'InvalidParameterValueException'];
 
 /**
- * The rules per service (docs/decisions/formats.md#ses-and-sns-outcomes). Only errors that the recipient causes are
- * permanent. SES and SNS use the same names for errors that the operators cause, so the message decides. Unmatched
- * errors are transient.
+ * Only errors that the recipient causes are permanent (docs/decisions/formats.md#ses-and-sns-outcomes). SES and SNS use
+ * the same names for errors that the operators cause, so the message decides. Unmatched errors are transient.
  */
 const awsRules = {
   ses: [
@@ -94,10 +93,7 @@ const awsRules = {
   ],
 } as const satisfies Record<string, readonly Rule[]>;
 
-/**
- * Returns the outcome of a failed call to SES or SNS. The explanation contains only the name of the error, because its
- * message may contain the recipient or the account.
- */
+/** The explanation has only the name of the error, because its message may contain the recipient or the account. */
 export const awsFailure = (service: keyof typeof awsRules, error: unknown): Failure => {
   const { name, message } = error instanceof Error ? error : { name: 'Error', message: '' };
   const rules: readonly Rule[] = awsRules[service];

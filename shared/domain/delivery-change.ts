@@ -6,22 +6,21 @@ import { failureReasonOf, isFailing, isUnreached, reasonOf } from './delivery-st
 import { isHeartbeat } from './heartbeat.ts';
 import { mayEndOutage } from './outage.ts';
 
-/** A failed attempt, or the end of a delivery that has not arrived. */
 export type Failure = {
   timeMs: number;
   reason: FailureReason;
-  /** True if no earlier attempt of the round has failed. */
+  /** No earlier attempt of the round has failed. */
   isFirst: boolean;
 };
 
-/** What a write of a delivery record means for others than its sender. */
+/** What a write of a record means for others than its sender. */
 export type DeliveryChange = {
   happened: DeliveryHappening | undefined;
   failure: Failure | undefined;
   outcome: DeliveryOutcome | undefined;
 };
 
-/** Returns the status to publish after a write of a record, or undefined if the write changed no outcome. */
+/** The status to publish, undefined if the write changed no outcome. */
 const newStatus = (
   before: DeliveryRecord,
   after: DeliveryRecord,
@@ -31,7 +30,7 @@ const newStatus = (
   return isFailing(after, scale) && !isFailing(before, scale) ? 'failing' : undefined;
 };
 
-/** Returns the outcome of a delivery, none of notices and summaries. @param status undefined if it has no outcome */
+/** Notices and summaries have no outcome. */
 export const outcomeOf = (
   after: DeliveryRecord,
   status: DeliveryOutcome['status'] | undefined,
@@ -94,10 +93,8 @@ const failureIn = (before: DeliveryRecord, after: DeliveryRecord): Failure | und
 };
 
 /**
- * Returns what a write of a delivery record means for others than its sender. Notices and heartbeats mean nothing, and
- * summaries have no outcome.
+ * Notices and heartbeats mean nothing, and summaries have no outcome.
  *
- * @param before the record before the write
  * @param scale factor for the delays between attempts
  */
 export const changeOf = (before: DeliveryRecord, after: DeliveryRecord, scale: number): DeliveryChange | undefined => {

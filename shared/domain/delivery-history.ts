@@ -3,9 +3,8 @@ import type { DeliveryRecord } from './delivery-record.ts';
 import { reasonOf } from './delivery-status.ts';
 
 /**
- * Returns a delivery as tenants see it (docs/decisions/api.md#delivery-history). Times are ms since the epoch.
- *
- * @param withResponses whether the attempts have the responses of the destination
+ * As tenants see it (docs/decisions/api.md#delivery-history). @param withResponses whether attempts have the responses
+ * of the destination
  */
 export const listedDelivery = (record: DeliveryRecord, withResponses: boolean): ListedDelivery => ({
   event_id: record.event_id,
@@ -38,5 +37,5 @@ export const listedDelivery = (record: DeliveryRecord, withResponses: boolean): 
   updated_at: record.updated_at_ms,
 });
 
-/** Returns whether an item has expired. DynamoDB deletes expired items within a few days, not at once. */
+/** DynamoDB deletes expired items within a few days, not at once. */
 export const isExpired = ({ ttl }: { ttl: number }, nowMs: number): boolean => ttl * 1000 <= nowMs;

@@ -9,10 +9,9 @@ import { type Delivery, type Envelope, envelope, type MessageBody, messageBody }
  *   "payload":{…}}
  */
 
-/** The maximum size of an envelope, UTF-8. */
+/** Of UTF-8. */
 export const MAX_ENVELOPE_BYTES = 16 * 1_024;
-
-/** The maximum number of reached recipients in an envelope: that of the contacts of an account. */
+/** That of the contacts of an account. */
 const MAX_REACHED_RECIPIENTS = 50;
 
 const PAYLOAD_KEY = '"payload":';
@@ -21,7 +20,7 @@ const PAYLOAD_KEY = '"payload":';
 export const bodyTail = (fields: object, payload: string): MessageBody =>
   messageBody(`${JSON.stringify(fields).slice(1, -1)},\n${PAYLOAD_KEY}${payload}}`);
 
-/** Returns the body of the same delivery for another round of attempts, with the recipients that were reached. */
+/** Returns the body of the same delivery for another round, with the recipients that were reached. */
 export const bodyForRound = (
   { payload, ...parts }: Delivery,
   { round, reached_recipient_hashes: reached }: Pick<Envelope, 'round' | 'reached_recipient_hashes'>,
@@ -32,8 +31,8 @@ export const bodyForRound = (
 };
 
 /**
- * Returns the delivery of a message body, or undefined if it is invalid. Never throws: an invalid message must not fail
- * the rest of the batch. Only the envelope is parsed, and nothing of a body whose envelope is too long.
+ * Never throws: an invalid message must not fail the rest of the batch. Only the envelope is parsed, and nothing of a
+ * body whose envelope is too long.
  */
 export const parseDelivery = (body: string): Delivery | undefined => {
   const end = body.slice(0, MAX_ENVELOPE_BYTES + 1).indexOf('\n');

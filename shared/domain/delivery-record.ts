@@ -11,25 +11,18 @@ import { LEASE_MS } from './timeouts.ts';
 
 export type { Attempt, DeliveryRecord };
 
-/** Retention of delivery records. */
 export const RETENTION_SECONDS = 30 * 86_400;
 
 /** A delivery claimed later than this after its attempt was due waited for the service: no destination failed. */
 const MAX_LATE_CLAIM_MS = 3_600_000;
 
-/** The maximum size of a label in a record, which is charged by size: UTF-8. */
+/** Records are charged by size. */
 const MAX_LABEL_BYTES = 60;
 
-/** Returns the label of an entity or alarm as records store it, or undefined if it has none. */
 const storedLabel = ({ id, name }: Envelope['event']['entity']): string | undefined =>
   name === undefined || name === id ? undefined : truncateBytes(name.toWellFormed(), MAX_LABEL_BYTES);
 
-/**
- * Returns the initial record of a delivery, claimed by `claimId`. Of a type that can bounce, it lists the event's other
- * notifications.
- *
- * @param type the type of the sender
- */
+/** Returns the record of a first claim. @param type that of the sender */
 export const claimedRecord = (
   delivery: Envelope,
   claimId: string,
@@ -69,31 +62,24 @@ export const claimedRecord = (
   };
 };
 
-/** Returns where the alert of a delivery comes from, for a notice about it. */
+/** For a notice about the delivery. */
 export const correlationOf = ({ producer_message_id, trace_id }: DeliveryRecord): Correlation => ({
   producer_message_id,
   trace: trace_id === undefined ? undefined : { id: trace_id },
 });
 
-/**
- * Returns whether dispatch planned two deliveries as one: a retry, a redelivery or a message that SQS delivers twice,
- * but not an event that arrived twice.
- */
+/** False for an event that arrived twice, true for a retry, a redelivery, and what SQS delivers twice. */
 export const isOfSameDispatch = (left: DeliveryRecord, right: DeliveryRecord): boolean =>
   right.dispatched_at_ms === undefined ||
   (left.dispatched_at_ms === right.dispatched_at_ms && left.producer_message_id === right.producer_message_id);
 
-/** The result of a claim. */
 export type Claim =
   /** This worker may process the delivery until its lease expires. */
   | { kind: 'claimed'; record: DeliveryRecord }
-  /** The delivery is complete. */
   | { kind: 'ended'; record: DeliveryRecord }
   /** The record belongs to another event with the same ID; the first event wins. */
   | { kind: 'conflict' }
-  /** Another worker has a lease. */
   | { kind: 'busy'; leaseUntilMs: number }
-  /** The next attempt is not due. */
   | { kind: 'not_due'; record: DeliveryRecord };
 
 const withNewRound = (record: DeliveryRecord, round: number, nowMs: number): DeliveryRecord => ({
@@ -110,18 +96,18 @@ const withNewRound = (record: DeliveryRecord, round: number, nowMs: number): Del
   last_reason: undefined,
 });
 
-/** Returns whether the round has expired: 24 h after its first attempt, or after four days without an attempt. */
+/** 24 h after the first attempt, or after four days without one. */
 export const isRoundExpired = (
   { attempt_count, round_started_at_ms, first_attempt_at_ms }: DeliveryRecord,
   nowMs: number,
 ): boolean =>
   attempt_count > 0 ? nowMs - first_attempt_at_ms > MAX_AGE_MS : nowMs - round_started_at_ms > MAX_WAIT_FOR_ATTEMPT_MS;
 
-/** Returns the cause of an expired or exhausted round: that of its last failure, or `service` if no attempt counted. */
+/** The cause of the last failure, or `service` if no attempt counted. */
 export const roundExpiryCause = ({ attempt_count, last_cause }: DeliveryRecord): FailureCause =>
   attempt_count === 0 ? 'service' : (last_cause ?? 'destination');
 
-/** Returns the recipients that a record or its message says were reached: some could not be recorded. */
+/** Some could not be recorded, and are only in the message. */
 const reachedOf = (
   { reached_recipient_hashes: recorded = [] }: DeliveryRecord,
   { reached_recipient_hashes: sent }: DeliveryRecord,
@@ -131,13 +117,9 @@ const reachedOf = (
  * Evaluates a claim on an existing record (docs/decisions/deliveries.md#rounds).
  *
  * A failed delivery starts a new round only for a message of exactly that round, such as its redriven dead letter;
- * other messages are duplicates. A pending delivery also accepts messages of earlier rounds, because the record counts
- * the attempts. It starts a new round if its attempt is overdue because the service did not process the message: an
- * outage must use up neither the attempts nor the time of a round. An attempt that was requested earlier than scheduled
- * is overdue by its schedule.
- *
- * @param existing the stored record
- * @param initial the record of a first claim (`claimedRecord`)
+ * other messages are duplicates. A pending one also accepts messages of earlier rounds, because the record counts the
+ * attempts. It starts a new round if its attempt is overdue by its schedule: an outage of the service must use up
+ * neither the attempts nor the time of a round.
  */
 export const evaluateClaim = (existing: DeliveryRecord, initial: DeliveryRecord, nowMs: number): Claim => {
   // The SDK may have retried this claim after losing the first response.
@@ -164,10 +146,7 @@ export const evaluateClaim = (existing: DeliveryRecord, initial: DeliveryRecord,
     : { kind: 'claimed', record: claimed };
 };
 
-/**
- * Returns whether the destination may have accepted the alert although no attempt is recorded as delivered: a request
- * without a response, or with a server error, can have been processed.
- */
+/** A request without a response, or with a server error, can have been processed. */
 export const mayHaveArrived = ({ was_interrupted = false, attempts }: DeliveryRecord): boolean =>
   was_interrupted || attempts.some(({ result, reason }) => result === 'transient' && reason !== 'blocked_address');
 
@@ -179,7 +158,7 @@ const attemptOf = (outcome: AttemptOutcome, startedAtMs: number, durationMs: num
   duration_ms: durationMs,
 });
 
-/** Returns the record after an attempt. It keeps the lease until the record is written. */
+/** Keeps the lease until the record is written. */
 export const withAttempt = (
   record: DeliveryRecord,
   outcome: AttemptOutcome,
@@ -209,7 +188,7 @@ export const withAttempt = (
   };
 };
 
-/** Returns the record with a final status and without a lease. */
+/** Ends the lease. */
 export const withStatus = (
   record: DeliveryRecord,
   status: Exclude<DeliveryStatus, 'pending'>,
@@ -221,36 +200,35 @@ export const withStatus = (
   lease_until_ms: 0,
 });
 
-/** Returns the record of a notice without a recipient, for a reason, or of a deleted notification, without one. */
+/** A notice without a recipient, for a reason, or a deleted notification, without one. */
 export const withCancellation = (
   record: DeliveryRecord,
   reason: FailureReason | undefined,
   nowMs: number,
 ): DeliveryRecord => ({ ...withStatus(record, 'cancelled', nowMs), last_reason: reason });
 
-/** Returns the record of an alert that was not sent, because its tenant was in shadow mode or the notification muted. */
 export const withWithheld = (record: DeliveryRecord, withheld: WithheldReason, nowMs: number): DeliveryRecord => ({
   ...withStatus(record, 'cancelled', nowMs),
   withheld,
 });
 
-/** Returns the record of an alert that a summary lists. Failures of its attempts do not matter any more. */
+/** Failures of the attempts of a summarized alert do not matter any more. */
 export const withSummary = (record: DeliveryRecord, summaryId: string, nowMs: number): DeliveryRecord => ({
   ...withStatus(record, 'summarized', nowMs),
   summary_id: summaryId,
 });
 
-/** Returns whether the delivery ended in shadow mode: another system delivers the alert. */
+/** Another system delivers the alert. */
 export const isShadow = ({ status, withheld }: DeliveryRecord): boolean =>
   status === 'cancelled' && withheld === 'shadow';
 
-/** Returns whether the delivery ended because the notification was muted: it counts neither as reached nor as failed. */
+/** Counts neither as reached nor as failed. */
 export const isMuted = ({ status, withheld }: DeliveryRecord): boolean =>
   status === 'cancelled' && withheld === 'muted';
 
 /**
- * Returns the record of an event that was not sent, because a newer one was delivered. It has the times of both if SQS
- * accepted the older event later, which only their timestamps explain.
+ * A newer event was delivered. The record has both times if SQS accepted the older event later, which only they
+ * explain.
  */
 export const withSuperseded = (
   record: DeliveryRecord,
@@ -265,33 +243,30 @@ export const withSuperseded = (
   }),
 });
 
-/** Returns the record of a round that ended without delivery for this reason, and without a lease. */
 export const withFailure = (record: DeliveryRecord, reason: FailureReason, nowMs: number): DeliveryRecord => ({
   ...withStatus(record, 'failed', nowMs),
   last_reason: record.attempts.at(-1)?.reason === reason ? undefined : reason,
   last_failed_at_ms: nowMs,
 });
 
-/** Returns whether SES accepted emails of the delivery, and all their recipients have bounced. */
 export const haveAllBounced = ({
   reached_recipient_hashes: reached = [],
   bounced_recipient_hashes: bounced,
 }: DeliveryRecord): boolean => reached.length > 0 && reached.every((hash) => bounced?.has(hash));
 
 /**
- * Returns whether the delivery must become `bounced`: it has ended, and every recipient that accepted has bounced. A
- * pending delivery, a redelivery of a failed one, and a summary of the alert may still reach others.
+ * The delivery has ended, and every recipient that accepted has bounced. A pending delivery, a redelivery of a failed
+ * one, and a summary of the alert may still reach others.
  */
 export const mustBecomeBounced = (record: DeliveryRecord): boolean =>
   !['pending', 'failed', 'bounced', 'summarized'].includes(record.status) && haveAllBounced(record);
 
-/** Returns the record of a delivery whose emails bounced, with the reason of the last bounce. */
 export const withBounce = (record: DeliveryRecord, nowMs: number): DeliveryRecord => ({
   ...withStatus(record, 'bounced', nowMs),
   last_reason: record.bounce_reason ?? 'bounced',
 });
 
-/** Returns the record without a lease, claimable from `nextAttemptAtMs` on. */
+/** Ends the lease. */
 export const withNextAttempt = (record: DeliveryRecord, nextAttemptAtMs: number): DeliveryRecord => ({
   ...record,
   next_attempt_at_ms: nextAttemptAtMs,
@@ -300,14 +275,14 @@ export const withNextAttempt = (record: DeliveryRecord, nextAttemptAtMs: number)
 
 /**
  * An alert is reported if its next attempt is due later than this after the start of its round
- * (docs/decisions/notices.md#notices). Batching (20 s), the timeout (15 s), the stream and the report itself (15 s) could
- * delay a report by that attempt beyond five minutes.
+ * (docs/decisions/notices.md#notices). Batching (20 s), the timeout (15 s), the stream and the report itself (15 s)
+ * could delay a report by that attempt beyond five minutes.
  */
 const REPORT_AFTER_MS = 5 * 60_000 - 50_000;
 
 /**
- * Returns whether attempts fail, whoever is at fault, and none ends within five minutes of the round's start. With the
- * normal schedule, this is after the fourth attempt, or after the third one if all of them time out.
+ * Attempts fail, whoever is at fault, and none ends within five minutes of the round's start: with the normal schedule
+ * after the fourth attempt, or the third one if all time out.
  */
 export const isLate = (
   { status, last_cause, next_attempt_at_ms, scheduled_attempt_at_ms = 0, round_started_at_ms }: DeliveryRecord,
@@ -318,12 +293,12 @@ export const isLate = (
   // A tenant who requests the next attempt earlier does not end the failure.
   Math.max(next_attempt_at_ms, scheduled_attempt_at_ms) - round_started_at_ms > REPORT_AFTER_MS * scale;
 
-/** Maximum length of a status text in a record, in code points. */
+/** In code points. */
 const MAX_RECORDED_STATUS_LENGTH = 255;
 
 /**
- * Returns the record with what reports need of its alert, if the alert fails for minutes or has ended without arriving:
- * the event may have reached nobody. Labels and status text are only added to one that fails.
+ * Adds what reports need of an alert that fails for minutes or has ended without arriving: the event may have reached
+ * nobody.
  *
  * @param scale factor for the delays between attempts
  */

@@ -4,15 +4,14 @@ import { type DeliveryRecord, haveAllBounced, isLate, isShadow, mustBecomeBounce
 /** How often a tenant can request the next attempt of a delivery. */
 export const RETRY_REQUEST_INTERVAL_MS = 3_600_000;
 
-/** Returns whether the delivery waits for its next attempt, so that no worker has claimed it. */
+/** No worker has claimed it. */
 export const isWaiting = ({ status, lease_until_ms, next_attempt_at_ms }: DeliveryRecord, nowMs: number): boolean =>
   status === 'pending' && lease_until_ms === 0 && next_attempt_at_ms > nowMs;
 
-/** Returns whether the tenant has requested the next attempt within the last hour. */
 export const wasRetryRequested = ({ retry_requested_at_ms: requestedAtMs }: DeliveryRecord, nowMs: number): boolean =>
   requestedAtMs !== undefined && nowMs - requestedAtMs < RETRY_REQUEST_INTERVAL_MS;
 
-/** Returns the reason of the last failure in this round, if the delivery has not arrived. */
+/** Of the last failure in this round, if the delivery has not arrived. */
 export const failureReasonOf = ({
   status,
   last_cause,
@@ -23,40 +22,37 @@ export const failureReasonOf = ({
   return status === 'bounced' ? last_reason : undefined;
 };
 
-/** Returns why the delivery has not arrived. */
 export const reasonOf = (record: DeliveryRecord): DeliveryReason | undefined => {
   if (record.status === 'cancelled') return record.withheld ?? record.last_reason;
   return record.newer_event_at_ms === undefined ? failureReasonOf(record) : 'older_timestamp';
 };
 
 /**
- * Returns whether the destination fails and no attempt ends within five minutes of the round's start.
- *
- * @param scale factor for all delays; tests use a small one
+ * The destination fails, and no attempt ends within five minutes of the round's start. @param scale factor for all
+ * delays
  */
 export const isFailing = (record: DeliveryRecord, scale: number): boolean =>
   record.last_cause === 'destination' && isLate(record, scale);
 
-/** Returns when the alert failed, or became late: further attempts do not change that. */
+/** When it failed or became late: further attempts do not change that. */
 export const failedAtMs = ({ status, late_at_ms, updated_at_ms }: DeliveryRecord): number =>
   status === 'pending' || status === 'cancelled' ? (late_at_ms ?? updated_at_ms) : updated_at_ms;
 
-/** Returns when the alert had not reached the destination, by its attempts and what SES last reported about its emails. */
+/** By the attempts and what SES last reported. */
 export const unreachedAtMs = (record: DeliveryRecord): number =>
   Math.max(failedAtMs(record), record.email_reported_at_ms ?? 0);
 
-/** Returns whether the service is at fault for all failures, and no destination. */
 export const isCausedByService = (failures: readonly DeliveryRecord[]): boolean =>
   failures.length > 0 && failures.every(({ status, last_cause }) => status !== 'bounced' && last_cause === 'service');
 
-/** Returns whether the delivery has reached a recipient, and not all emails to those that it has reached have bounced. */
+/** Not all emails to those that it has reached have bounced. */
 export const hasReachedRecipient = (record: DeliveryRecord): boolean =>
   (record.reached_recipient_hashes?.length ?? 0) > 0 && !haveAllBounced(record);
 
 /**
- * Returns whether the alert has not reached the destination and is not about to. A delivery that reached one of several
- * recipients counts as reached, unless the emails to all that it reached have bounced. So does one that ended in shadow
- * mode. A summarized alert may still arrive; its summary is a delivery of its own.
+ * The alert has not reached the destination and is not about to. One of several recipients is enough, unless the emails
+ * to all that it reached bounced; so is shadow mode. A summarized alert may still arrive; its summary is a delivery of
+ * its own.
  */
 export const isUnreached = (record: DeliveryRecord, scale: number): boolean => {
   if (record.status === 'bounced' || mustBecomeBounced(record)) return true;

@@ -3,17 +3,17 @@ import type { UrlRule } from '../contracts/notification-fields.ts';
 
 type Address = ReturnType<typeof ipaddr.parse>;
 
-/** Global unicast addresses of IPv6 (IANA IPv6 address space). */
+/** IANA IPv6 address space. */
 const GLOBAL_UNICAST_V6 = ipaddr.parseCIDR('2000::/3');
 
-/** Local-use NAT64 (RFC 8215): the position of the embedded address depends on the network. */
+/** RFC 8215: the position of the embedded address depends on the network. */
 const LOCAL_NAT64 = ipaddr.parseCIDR('64:ff9b:1::/48');
 
 const v4 = (bytes: number[]): Address => ipaddr.fromByteArray(bytes);
 
 /**
- * Returns the IPv4 addresses embedded in an IPv6 address, which its packets may reach: IPv4-mapped (RFC 4291), NAT64
- * (RFC 6052), 6to4 (RFC 3056) and Teredo (RFC 4380), which embeds a server and a client with inverted bits.
+ * The IPv4 addresses that packets to an IPv6 address may reach: IPv4-mapped (RFC 4291), NAT64 (RFC 6052), 6to4 (RFC
+ * 3056) and Teredo (RFC 4380), which embeds a server and a client with inverted bits.
  */
 const embeddedAddresses = (address: Address): Address[] => {
   const bytes = address.toByteArray();
@@ -38,8 +38,8 @@ const isPublicUnicast = (address: Address): boolean => {
 };
 
 /**
- * Creates the rule for tenant URLs (docs/decisions/outbound.md#ssrf-protection): public unicast addresses of IPv4 and
- * IPv6, and the allowed blocks. An address that embeds others is public only if all of them are.
+ * Public unicast addresses and the allowed blocks (docs/decisions/outbound.md#ssrf-protection). An address that embeds
+ * others is public only if all of them are.
  *
  * @param allowedBlocks CIDR blocks
  * @throws Error if a block is invalid
@@ -54,19 +54,16 @@ export const egressRule = (allowedBlocks: readonly string[]): EgressRule => {
   };
 };
 
-/** Returns whether connections to an IP address are allowed. */
+/** Whether connections to an IP address are allowed. */
 export type EgressRule = (address: string) => boolean;
 
-/**
- * Returns the host of a URL if it is an IP address. URL parsing normalizes IPv4 notations (WHATWG URL) and brackets
- * IPv6.
- */
+/** URL parsing normalizes IPv4 notations (WHATWG URL) and brackets IPv6. */
 export const literalAddress = ({ hostname }: URL): string | undefined => {
   const host = hostname.replace(/^\[|\]$/g, '');
   return ipaddr.isValid(host) ? host : undefined;
 };
 
-/** Returns whether a URL that is stored has a host name, or an allowed address. */
+/** Accepts URLs with a host name, or an allowed address. */
 export const urlRule = (allowedBlocks: readonly string[]): UrlRule => {
   const isAllowed = egressRule(allowedBlocks);
   return (url) => {
@@ -75,5 +72,5 @@ export const urlRule = (allowedBlocks: readonly string[]): UrlRule => {
   };
 };
 
-/** The rule for endpoints that operators configure, which may be in a private network. */
+/** For endpoints of the operators, which may be in a private network. */
 export const anyAddress: EgressRule = () => true;

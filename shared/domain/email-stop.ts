@@ -2,25 +2,20 @@ import { createHash } from 'node:crypto';
 import { type StopReason, stopReasons } from '../contracts/outcomes.ts';
 import { DAY_MS, utcDay } from './time.ts';
 
-/** A stop of the emails of a tenant to a mailbox. */
+/** Times are ms since the epoch. */
 export type EmailStop = {
   reason: StopReason;
-  /** Ms since the epoch. */
   sinceMs: number;
-  /** When a stop because of a bounce ends, ms since the epoch. The others end when the recipient resumes the emails. */
+  /** When a stop because of a bounce ends. The others end when the recipient resumes the emails. */
   untilMs?: number;
 };
 
-/** The recipient of a tenant's emails. */
 export type Recipient = { tenant: string; address: string };
 
-/** Domains of one service, which ignores dots in addresses. */
+/** One service, which ignores dots in addresses. */
 const GMAIL = ['gmail.com', 'googlemail.com'];
 
-/**
- * Returns the mailbox of an address, which different spellings share: in lower case, without what follows a `+`, and for
- * Gmail without dots.
- */
+/** What spellings of an address share: lower case, without what follows a `+`, and for Gmail without dots. */
 const mailboxOf = (address: string): string => {
   const lower = address.toLowerCase();
   const at = lower.lastIndexOf('@');
@@ -31,17 +26,17 @@ const mailboxOf = (address: string): string => {
   return GMAIL.includes(domain) ? `${name.replaceAll('.', '')}@gmail.com` : `${name}@${domain}`;
 };
 
-/** Returns a hash that identifies an address, without showing it, among those with the same salt: 16 hex digits. */
+/** 16 hex digits, which identify an address without showing it among those with the same salt. */
 export const addressHash = (salt: string, address: string): string =>
   createHash('sha256')
     .update(JSON.stringify([salt, address]))
     .digest('hex')
     .slice(0, 16);
 
-/** Returns the hash of the mailbox of a recipient, which all spellings of its address share. */
+/** All spellings of an address share it. */
 export const mailboxHash = ({ tenant, address }: Recipient): string => addressHash(tenant, mailboxOf(address));
 
-/** What is stored about a mailbox. Times are ms since the epoch. */
+/** Times are ms since the epoch. */
 export type MailboxState = {
   opted_out_at_ms?: number | undefined;
   complained_at_ms?: number | undefined;
@@ -53,7 +48,7 @@ export type MailboxState = {
   resume_count?: number | undefined;
 };
 
-/** Returns the stops of a mailbox at a time: the first one applies. */
+/** The first one applies. */
 export const stopsAt = (state: MailboxState, nowMs: number): EmailStop[] => {
   const { opted_out_at_ms, complained_at_ms, bounced_at_ms, bounced_until_ms = 0 } = state;
   const sinceMs = {
@@ -68,24 +63,20 @@ export const stopsAt = (state: MailboxState, nowMs: number): EmailStop[] => {
   });
 };
 
-/** How long an ended stop is kept: SES reports bounces and complaints days late. */
+/** SES reports bounces and complaints days late. */
 export const KEPT_MS = 30 * DAY_MS;
 
 const FIRST_BOUNCE_MS = DAY_MS;
 const REPEATED_BOUNCE_MS = 7 * DAY_MS;
 
-/** Returns whether an email was sent before a stop ended, so that what SES reports about it has no effect. */
+/** What SES reports about an email that was sent before a stop ended has no effect. */
 const isBeforeEnd = ({ resumed_at_ms = 0, bounced_until_ms = 0 }: MailboxState, sentAtMs: number, nowMs: number) =>
   sentAtMs < resumed_at_ms || (bounced_until_ms <= nowMs && sentAtMs < bounced_until_ms);
 
-/** Returns the changes after a complaint about an email, or undefined if it has no effect. */
 export const afterComplaint = (state: MailboxState, sentAtMs: number, nowMs: number): MailboxState | undefined =>
   state.complained_at_ms !== undefined || isBeforeEnd(state, sentAtMs, nowMs) ? undefined : { complained_at_ms: nowMs };
 
-/**
- * Returns the changes after an email bounced: a stop for a day, or for a week if an earlier one ended within 30 days.
- * Undefined if the bounce has no effect.
- */
+/** A stop for a day, or for a week if an earlier one ended within 30 days. */
 export const afterBounce = (state: MailboxState, sentAtMs: number, nowMs: number): MailboxState | undefined => {
   const { bounced_until_ms: untilMs } = state;
   if ((untilMs !== undefined && untilMs > nowMs) || isBeforeEnd(state, sentAtMs, nowMs)) return undefined;
@@ -96,27 +87,20 @@ export const afterBounce = (state: MailboxState, sentAtMs: number, nowMs: number
   };
 };
 
-/** Returns the changes after an email that was sent in spite of a bounce was delivered: they end exactly that stop. */
+/** The delivery of an email that was sent in spite of a bounce ends exactly that stop. */
 export const afterDelivery = (state: MailboxState, sinceMs: number, nowMs: number): MailboxState | undefined =>
   state.bounced_at_ms === sinceMs && (state.bounced_until_ms ?? 0) > nowMs ? { bounced_until_ms: nowMs } : undefined;
 
-/** The most resumes by the recipient of a mailbox on a UTC day. */
 export const MAX_RESUMES_PER_DAY = 10;
 
-/** Returns whether the recipient, or an operator, has stopped the emails, or the recipient has complained. */
+/** By an opt-out or a complaint. */
 export const isStoppedByRecipient = ({ opted_out_at_ms, complained_at_ms }: MailboxState): boolean =>
   opted_out_at_ms !== undefined || complained_at_ms !== undefined;
 
-/** Returns how often the recipient has resumed the emails on the UTC day of a time. */
 export const resumesOfDay = ({ resumed_at_ms = 0, resume_count = 0 }: MailboxState, nowMs: number): number =>
   utcDay(resumed_at_ms) === utcDay(nowMs) ? resume_count : 0;
 
-/**
- * Returns the changes that resume emails which the recipient has stopped or complained about, or undefined if that is not
- * so.
- *
- * @param resumeCount how often the recipient has then resumed them on this UTC day
- */
+/** @param resumeCount how often the recipient has then resumed them on this UTC day */
 export const afterResume = (state: MailboxState, nowMs: number, resumeCount: number): MailboxState | undefined =>
   isStoppedByRecipient(state)
     ? {

@@ -3,13 +3,12 @@ import type { Permission } from '../contracts/endpoints.ts';
 import type { ErrorType } from '../contracts/errors.ts';
 import { nextDay, secondsToNextDay } from './time.ts';
 
-/** An error that the API reports to the client. `errorHandler` converts it to a response. */
+/** `errorHandler` converts it to a response. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly type: ErrorType;
   /** What failed and the rule that applies, as the client receives it. */
   readonly details: string;
-  /** Seconds until the client may retry, for 429 and 503. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(
@@ -29,112 +28,94 @@ export class ServiceError extends Error {
  * receive.
  */
 
-/** 400: `details` lists every invalid field with its rule. */
+/** `details` lists every invalid field with its rule. */
 export const badRequest = (details: string): ServiceError =>
   new ServiceError('badRequest', 'The request holds an invalid value.', { details });
 
-/** 400: the notification is no webhook. */
 export const noSigningSecret = (): ServiceError =>
   badRequest('type: only notifications of type webhook have a signing secret');
 
-/** 400: the account has none of these notifications. */
 export const unknownFallbacks = (ids: readonly string[]): ServiceError =>
   badRequest(`escalation_notifications: must be IDs of your notifications; unknown: ${ids.join(', ')}`);
 
-/** 400: the marker of a list is not from a response. */
 export const malformedMarker = (): ServiceError => badRequest(`marker: ${MARKER_RULE}`);
 
-/** 400: the query parameter `limit` is not a page size. */
 export const invalidLimit = (): ServiceError =>
   new ServiceError('invalidLimit', 'The limit is invalid.', {
     details: `limit: must be a whole number from 1 to ${MAX_PAGE_LIMIT}`,
   });
 
-/** 401: the request has no valid token. */
 export const unauthorized = (): ServiceError =>
   new ServiceError('unauthorizedError', 'The request was not authenticated.', {
     details: 'X-Auth-Token: must hold a valid authentication token',
   });
 
-/** Returns what a permission allows, as it follows `may not` in an error. */
 const permittedAction = (permission: Permission): string =>
   permission === 'administer' ? 'administer the account' : `${permission} notifications`;
 
-/** 403: the role of the token lacks the permission. */
 export const notPermitted = (role: string, permission: Permission): ServiceError =>
   new ServiceError('forbiddenError', 'The request is not permitted.', {
     details: `X-Auth-Token: a token of role ${role} may not ${permittedAction(permission)}`,
   });
 
-/** 403: the account has `limit` notifications. */
 export const notificationLimitReached = (limit: number): ServiceError =>
   new ServiceError('forbiddenError', 'The account has as many notifications as it may have.', {
     details: `notificationsPerTenant: at most ${limit} notifications in an account`,
   });
 
-/** 403: the account has `limit` unexpired tokens. */
 export const tokenLimitReached = (limit: number): ServiceError =>
   new ServiceError('forbiddenError', 'The account has as many tokens as it may have.', {
     details: `tokens: at most ${limit} unexpired tokens in an account`,
   });
 
-/** 403: without the tokens to revoke, no token could administer the account. */
 export const lastAdminToken = (): ServiceError =>
   new ServiceError('forbiddenError', 'The last admin token cannot be revoked.', {
     details: 'id: is the only unexpired token of role admin; create another one first',
   });
 
-/** 403: the default notification belongs to every account. */
 export const defaultNotificationFixed = (id: string): ServiceError =>
   new ServiceError('forbiddenError', 'The default notification cannot be changed.', {
     details: `id: ${id} belongs to every account and can be neither updated nor deleted`,
   });
 
-/** 404: the same for unknown resources and those of other tenants (docs/decisions/api.md#not-found). */
+/** The same for unknown resources and those of other tenants (docs/decisions/api.md#not-found). */
 export const notFound = (what: string): ServiceError => new ServiceError('notFoundError', `${what} was not found.`);
 
-/** 422: an earlier request with the same `Idempotency-Key` had another body. */
 export const idempotencyKeyReused = (): ServiceError =>
   new ServiceError('idempotencyKeyReused', 'The idempotency key was used for another request.', {
     details: 'Idempotency-Key: was used with another body in the last 24 hours',
   });
 
-/** 413: a notification would take more than `maxBytes` in a response. */
 export const notificationTooLarge = (maxBytes: number): ServiceError =>
   new ServiceError('requestTooLargeError', 'The notification is too large.', {
     details: `body: the notification must take at most ${maxBytes} bytes when it is read`,
   });
 
-/** 429: the tenant has used its tests of the UTC day. @param nowMs ms since the epoch */
 export const testLimitReached = (limit: number, nowMs: number): ServiceError =>
   new ServiceError('rateLimitReached', 'The daily limit of tests is reached.', {
     details: `at most ${limit} tests in a day (UTC)`,
     retryAfterSeconds: secondsToNextDay(nowMs),
   });
 
-/** 429: the tenant has used its redeliveries of the UTC day. @param nowMs ms since the epoch */
 export const redeliveryLimitReached = (limit: number, nowMs: number): ServiceError =>
   new ServiceError('rateLimitReached', 'The daily limit of redeliveries is reached.', {
     details: `redeliveriesPerTenantPerDay: at most ${limit} redeliveries in a day (UTC), which ends at ${nextDay(nowMs)}`,
     retryAfterSeconds: secondsToNextDay(nowMs),
   });
 
-/** 500: contains nothing of the exception. */
+/** Contains nothing of the exception. */
 export const internalError = (): ServiceError =>
   new ServiceError('internalError', 'The service met an unexpected condition.');
 
-/** 503: a dependency is unreachable or throttled; the client may retry. */
 export const unavailable = (cause?: unknown): ServiceError =>
   new ServiceError('serviceUnavailable', 'The service is busy. Try again later.', { retryAfterSeconds: 2, cause });
 
-/** 503: the tenant runs `limit` tests. */
 export const tooManyTests = (limit: number): ServiceError =>
   new ServiceError('serviceUnavailable', 'Too many tests run at once. Try again later.', {
     details: `at most ${limit} tests at a time in an account`,
     retryAfterSeconds: 2,
   });
 
-/** 503: the response of the database to a change was lost. */
 export const unconfirmedChange = (cause?: unknown): ServiceError =>
   new ServiceError('serviceUnavailable', 'It is unknown whether the change was applied.', {
     details: 'Check whether the change was applied before you repeat the request.',

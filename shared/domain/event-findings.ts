@@ -7,17 +7,15 @@ import { PREVIOUS_STATE_RULE, previousState } from './event-header.ts';
 import { readEventTime } from './event-time.ts';
 
 /**
- * What is wrong with an alarm event: the rules that it breaks, each with its field and without a value, so that they
- * can be logged (docs/decisions/events.md#alarm-events).
+ * Rules, each with its field and without a value, so that they can be logged (docs/decisions/events.md#alarm-events).
+ * An event with warnings only can be delivered.
  */
 export type EventFindings = {
-  /** Rules without which the event cannot be delivered. */
   errors: string[];
-  /** Rules that the event breaks although it can be delivered. */
   warnings: string[];
 };
 
-/** Returns the findings as fields of log lines and attributes of dead letters: one text each, without empty ones. */
+/** For log lines and attributes of dead letters. */
 export const findingFields = ({
   errors,
   warnings,
@@ -38,12 +36,7 @@ const timeWarnings = ({ details, event_id: eventId }: Record<string, unknown>, a
     acceptedAtMs,
   ).warnings;
 
-/**
- * Returns everything that is wrong with a value as an alarm event of a producer.
- *
- * @param acceptedAtMs when SQS accepted the event, ms since the epoch
- * @param canBeHeartbeat whether the schedule of heartbeats, and no producer, has sent the event
- */
+/** @param canBeHeartbeat whether the schedule of heartbeats, and no producer, has sent the event */
 export const checkEvent = (value: unknown, acceptedAtMs: number, canBeHeartbeat = false): EventFindings => {
   const errors = brokenEventRules(value);
   if (!isJsonObject(value)) return { errors, warnings: [] };
@@ -62,10 +55,10 @@ export const checkEvent = (value: unknown, acceptedAtMs: number, canBeHeartbeat 
   };
 };
 
-/** The IDs of an event, for logs. */
+/** For logs. */
 export type EventIds = { tenant_id?: string | undefined; event_id?: string | undefined; trace_id?: string | undefined };
 
-/** Returns the valid ones of the IDs of a value that may be no alarm event. */
+/** Returns the valid IDs of a value that may be no alarm event. */
 export const readableIds = (value: unknown): EventIds => {
   if (!isJsonObject(value)) return {};
   const trace = readTrace(value);

@@ -6,13 +6,11 @@ import { shortenedId } from './delivery-key.ts';
 import { readEventTime } from './event-time.ts';
 import { incidentKey } from './incident.ts';
 
-/** Maximum length of a name, in code points: no fixed format shows more of it. */
+/** In code points: no fixed format shows more of a name. */
 const MAX_NAME_LENGTH = 255;
-
-/** Maximum length of a status text, in code points. */
+/** In code points. */
 const MAX_STATUS_LENGTH = 1_000;
 
-/** Returns an entity or alarm as headers contain it. */
 export const namedRecord = (record: { id: string }): EventHeader['entity'] => {
   const [name, plain_name = ''] = [nameOf(record), plainNameOf(record)].map(
     (each) => each && truncate(each, MAX_NAME_LENGTH),
@@ -20,11 +18,7 @@ export const namedRecord = (record: { id: string }): EventHeader['entity'] => {
   return { id: shortenedId(record.id), name, ...(plain_name !== name && { plain_name }) };
 };
 
-/**
- * Returns what senders know of an event without reading its payload.
- *
- * @param acceptedAtMs when SQS accepted the event, ms since the epoch
- */
+/** @param acceptedAtMs when SQS accepted the event, ms since the epoch */
 export const eventHeader = (event: AlarmEvent, acceptedAtMs: number): EventHeader => {
   const status = statusText(event);
   const { producedAtMs } = readEventTime(event, acceptedAtMs).time;
@@ -42,7 +36,6 @@ export const eventHeader = (event: AlarmEvent, acceptedAtMs: number): EventHeade
   };
 };
 
-/** Returns the times of an event (`EventTime`) from its header. */
 export const eventTime = (
   { produced_at_ms: producedAtMs }: Pick<EventHeader, 'produced_at_ms'>,
   acceptedAtMs: number,
@@ -51,22 +44,21 @@ export const eventTime = (
   acceptedAtMs,
 });
 
-/** The maximum length of a previous state, in UTF-16 units. */
+/** In UTF-16 units. */
 const MAX_PREVIOUS_STATE_LENGTH = 255;
 
-/** The rule that any other previous state breaks. It counts as absent. */
+/** Any other previous state counts as absent. */
 export const PREVIOUS_STATE_RULE = `previous_state must be text of at most ${MAX_PREVIOUS_STATE_LENGTH} characters`;
 
-/** Returns the previous state of an event, or undefined if it is absent or breaks the rule. */
 export const previousState = ({ previous_state: previous }: Pick<AlarmEvent, 'previous_state'>): string | undefined =>
   typeof previous === 'string' && previous.length <= MAX_PREVIOUS_STATE_LENGTH ? previous : undefined;
 
-/** Returns whether an event reports a new state. An absent `previous_state` counts as a change. */
+/** An absent `previous_state` counts as a change. */
 export const isStateChange = (event: AlarmEvent): boolean => previousState(event) !== event.details.state;
 
 /**
- * Returns the IDs that the notification plan of a valid event lists for its state, without duplicates, or an empty list
- * if the state did not change (docs/decisions/events.md#routing).
+ * What the plan of a valid event lists for its state, without duplicates; empty if the state did not change
+ * (docs/decisions/events.md#routing).
  */
 export const plannedNotifications = (event: AlarmEvent): string[] =>
   isStateChange(event) ? listedNotifications(event.notification_plan, event.details.state) : [];

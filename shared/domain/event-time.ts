@@ -1,6 +1,6 @@
 import { asNumber } from '../contracts/json.ts';
 
-/** The times of an event, in ms since the epoch. */
+/** In ms since the epoch. */
 export type EventTime = {
   /** When the alarm's state changed, by the clock of the producer; undefined if the event has no valid time. */
   producedAtMs: number | undefined;
@@ -11,25 +11,24 @@ export type EventTime = {
 /** Earlier values are not milliseconds: this is the year 2001 in ms, and the year 33658 in seconds. */
 const MIN_TIME_MS = 10 ** 12;
 
-/** The maximum difference between the clocks of the producer and of SQS. */
+/** Between the clocks of the producer and of SQS. */
 const MAX_AHEAD_MS = 60_000;
 
 /** The documented form of an event ID: the time comes before the state. Any 13 digits in this place are a time. */
 const TIME_IN_ID = /:(\d{13}):[^:]*$|:(\d+):(?:OK|WARNING|CRITICAL)$/;
 
-/** Returns the time in an `event_id` in its own unit, if it has one (docs/api.md#webhook-payload). */
+/** In its own unit (docs/api.md#webhook-payload). */
 const timeInId = (eventId: string): number | undefined => {
   const [, thirteenDigits, digits = thirteenDigits] = TIME_IN_ID.exec(eventId) ?? [];
   return digits === undefined ? undefined : Number(digits);
 };
 
-/** Returns the time in an `event_id` if it is in ms since the epoch, with 13 digits. */
+/** Only if it is in ms since the epoch, with 13 digits. */
 export const eventIdTimeMs = (eventId: string): number | undefined => {
   const time = timeInId(eventId);
   return time !== undefined && time >= MIN_TIME_MS && time < 10 ** 13 ? time : undefined;
 };
 
-/** Returns the rule that a time breaks, or undefined. */
 const brokenTimeRule = (value: unknown, acceptedAtMs: number): string | undefined => {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < MIN_TIME_MS) {
     return 'must be a time in epoch milliseconds: a whole number of at least 1000000000000';
@@ -38,11 +37,11 @@ const brokenTimeRule = (value: unknown, acceptedAtMs: number): string | undefine
 };
 
 /**
- * Returns the times of an event. Of `details.timestamp` and the time in `event_id`, the first that is present and valid
- * is the producer's; an invalid one counts as absent (docs/decisions/events.md#event-time).
+ * Of `details.timestamp` and the time in `event_id`, the first that is present and valid is the producer's; an invalid
+ * one counts as absent (docs/decisions/events.md#event-time).
  *
  * @param acceptedAtMs when SQS accepted the event, ms since the epoch
- * @returns the times, and the rules that the event breaks, each with its field and without a value of the event
+ * @returns the times, and the broken rules, each with its field and without a value of the event
  */
 export const readEventTime = (
   { details, event_id: eventId }: { details: Readonly<Record<string, unknown>>; event_id: string },
@@ -61,12 +60,12 @@ export const readEventTime = (
   };
 };
 
-/** Returns the best known time at which the alarm's state changed, in ms since the epoch. */
+/** The best known time at which the alarm's state changed. */
 export const changedAtMs = ({ producedAtMs, acceptedAtMs }: EventTime): number => producedAtMs ?? acceptedAtMs;
 
 /**
- * Returns whether an event of an incident is older than another one: by the producer's times or, if these are equal or
- * one of them is missing, by when SQS accepted the events (docs/decisions/deliveries.md#incident-order).
+ * By the producer's times or, if these are equal or one is missing, by when SQS accepted the events
+ * (docs/decisions/deliveries.md#incident-order).
  */
 export const isOlder = (event: EventTime, other: EventTime): boolean => {
   const [produced, otherProduced] = [event.producedAtMs, other.producedAtMs];
@@ -75,19 +74,13 @@ export const isOlder = (event: EventTime, other: EventTime): boolean => {
     : produced < otherProduced;
 };
 
-/**
- * Compares the times of two events of an incident, older ones first. The order is not transitive
- * (docs/decisions/deliveries.md#incident-order).
- */
+/** Older ones first. The order is not transitive (docs/decisions/deliveries.md#incident-order). */
 export const compareEventTimes = (event: EventTime, other: EventTime): number =>
   Number(isOlder(other, event)) - Number(isOlder(event, other));
 
-/** The maximum time between the acceptance of an event and that of an older one that arrives late for usual reasons. */
+/** An older event usually arrives within this time. */
 const MAX_LATE_MS = 60_000;
 
-/**
- * Returns whether an event is older than another one although SQS accepted it more than 60 s later. Then its producer
- * has a slow clock or resends old events.
- */
+/** Older although SQS accepted it more than 60 s later: its producer has a slow clock or resends old events. */
 export const isOlderByTimestamp = (event: EventTime, other: EventTime): boolean =>
   isOlder(event, other) && event.acceptedAtMs - other.acceptedAtMs > MAX_LATE_MS;

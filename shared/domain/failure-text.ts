@@ -27,7 +27,7 @@ const reasonTexts: Record<FailureReason, string> = {
   bounced: 'an email to the recipient bounced',
 };
 
-/** Returns the text of a failure, such as `the destination returned an unexpected status (HTTP 503)`. */
+/** Returns a text such as `the destination returned an unexpected status (HTTP 503)`. */
 export const failureText = (reason: FailureReason | undefined, status: number | undefined): string => {
   const text = reason === undefined ? 'unknown' : reasonTexts[reason];
   return status === undefined ? text : `${text} (HTTP ${status})`;

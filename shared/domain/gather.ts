@@ -1,13 +1,11 @@
-/** Values of a key that are handled together, and the result. */
 export type Gathered<Value, Result> = {
   readonly values: readonly Value[];
   readonly result: Promise<Result>;
 };
 
 /**
- * Creates a function that gathers values by key, so that one request handles those that arrive together.
+ * Gathers values by key, so that one request handles those that arrive together.
  *
- * @param handle handles the values of a key
  * @param schedule calls its argument when values have been gathered long enough, for example `setImmediate`
  */
 export const createGatherer = <Key, Value, Result>(
@@ -29,7 +27,6 @@ export const createGatherer = <Key, Value, Result>(
     return gathered;
   };
 
-  /** Adds a value. */
   return (key: Key, value: Value): Gathered<Value, Result> => {
     const gathered = open.get(key) ?? start(key);
     gathered.values.push(value);

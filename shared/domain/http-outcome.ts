@@ -1,19 +1,18 @@
 import { type AttemptOutcome, failed } from './attempt-outcome.ts';
 import type { Alert } from './transport.ts';
 
-/** The parts of an HTTP response that determine the outcome. */
+/** What determines the outcome. */
 export type HttpResponse = {
   status: number;
   retryAfter: string | undefined;
   body: string;
-  /** Present if the request was sent twice, and the receiver may have processed both. */
+  /** The request was sent twice, and the receiver may have processed both. */
   wasResent?: true;
 };
 
-/** A rule for responses; the first matching rule applies. */
+/** The first matching rule applies. */
 type Rule = {
   readonly status: RegExp;
-  /** Requires a `Retry-After` header. */
   readonly withRetryAfter?: true;
   /** Requires a JSON body with this `result`. */
   readonly resultInBody?: string;
@@ -22,7 +21,7 @@ type Rule = {
   readonly result: AttemptOutcome['result'];
 };
 
-/** What the responses of the destinations of a type mean (docs/decisions/formats.md#http-outcomes). */
+/** What the responses of a type mean (docs/decisions/formats.md#http-outcomes). */
 export type HttpResponses = {
   /** The message of a test that succeeds. */
   readonly success: string;
@@ -32,16 +31,12 @@ export type HttpResponses = {
   readonly rules: readonly Rule[];
 };
 
-/** Maximum delay that a destination can request. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /** The three forms of a date (RFC 9110, section 5.6.7), such as `Sun Nov  6 08:49:37 1994`, which is in GMT, too. */
 const HTTP_DATE = /^(?:[A-Z][a-z]{2,8}, [\w :-]{18,20} GMT|[A-Z][a-z]{2} [A-Z][a-z]{2} [\d ]\d [\d:]{8} \d{4})$/;
 
-/**
- * Returns the delay of a `Retry-After` header (RFC 9110, section 10.2.3) in ms, at most an hour, or undefined if it is
- * invalid.
- */
+/** RFC 9110, section 10.2.3: at most an hour, undefined if the header is invalid. */
 export const parseRetryAfterMs = (header: string | undefined, nowMs: number): number | undefined => {
   if (header === undefined) return undefined;
   const text = header.trim();
@@ -67,11 +62,7 @@ const matches = (rule: Rule, { status, retryAfter, body }: HttpResponse, mayHave
   (!rule.withRetryAfter || retryAfter !== undefined) &&
   (rule.resultInBody === undefined || rule.resultInBody === resultIn(body));
 
-/**
- * Returns the outcome of a response by the rules of the type. Its explanation contains nothing of the response body.
- *
- * @param alert.mayHaveArrived true if an earlier attempt may have arrived
- */
+/** The explanation contains nothing of the response body. */
 export const httpOutcome = (
   { success, expected, rules }: HttpResponses,
   response: HttpResponse,

@@ -7,8 +7,8 @@ import { type EventTime, isOlder } from './event-time.ts';
 import { LEASE_MS } from './timeouts.ts';
 
 /**
- * Returns the key of an alarm's incident, the same from trigger to resolve. It is a hash, because IDs can have any
- * length and characters, while PagerDuty Events API v1 limits keys to 255 characters.
+ * The same from trigger to resolve. A hash, because IDs can have any length and characters, while PagerDuty Events API
+ * v1 limits keys to 255 characters.
  */
 export const incidentKey = ({
   tenant_id: tenant,
@@ -19,42 +19,39 @@ export const incidentKey = ({
     .update(JSON.stringify([tenant, entity.id, alarm.id]))
     .digest('hex');
 
-/** The event that holds a lock, or did when its worker crashed. */
+/** The event that holds a lock, or did when its worker crashed. Times are ms since the epoch. */
 export type LockingEvent = {
-  /** The producer's time, ms since the epoch; absent if the event has none. */
+  /** The producer's time. */
   event_at_ms?: number | undefined;
-  /** When SQS accepted the event, ms since the epoch. */
+  /** When SQS accepted the event. */
   accepted_at_ms: number;
-  /** When the event was claimed, ms since the epoch; the first time, if its worker crashes repeatedly. */
+  /** When the event was claimed; the first time, if its worker crashes repeatedly. */
   since_ms: number;
 };
 
 /**
- * The lock that serializes deliveries about one incident to one notification, and the times of the newest delivered
- * event (docs/decisions/deliveries.md#incident-order). It is stored in table Deliveries, in the partition of the
- * notification.
+ * Serializes deliveries about one incident to one notification (docs/decisions/deliveries.md#incident-order). Stored in
+ * table Deliveries, in the partition of the notification. Times except `ttl` are ms since the epoch.
  */
 export type IncidentLock = DeliveryKey & {
-  /** The producer's time of the newest delivered event, ms since the epoch; absent if it has none. */
+  /** The producer's time of the newest delivered event. */
   newest_event_at_ms?: number | undefined;
-  /** When SQS accepted the newest delivered event, ms since the epoch; absent if there was none. */
+  /** When SQS accepted it; absent if there was none. */
   newest_accepted_at_ms?: number | undefined;
   /** How often a newer event was delivered. Each write of its times is conditional on it. */
   advance_count: number;
-  /** End of the current lease, ms since the epoch; 0 if the lock is free. */
+  /** 0 if the lock is free. */
   lease_until_ms: number;
-  /** Identifies the current or last claim. */
+  /** That of the current or last claim. */
   claim_id: string;
   /** Absent after a release, unless it is unknown whether a worker that crashed has delivered this event. */
   locking_event?: LockingEvent | undefined;
-  /** When DynamoDB deletes the lock, epoch seconds. */
+  /** Epoch seconds. */
   ttl: number;
 };
 
-/** An incident lock that a worker claims for an event. */
 export type IncidentClaim = IncidentLock & { locking_event: LockingEvent };
 
-/** Returns the initial lock, claimed by `claimId` for an event with these times. */
 export const claimedLock = (
   event: EventHeader,
   notificationId: string,
@@ -71,7 +68,7 @@ export const claimedLock = (
   ttl: Math.floor(nowMs / 1000) + RETENTION_SECONDS,
 });
 
-/** Returns the times of the newest delivered event, or undefined if there was none. */
+/** Undefined if no event was delivered. */
 export const newestEventTime = ({
   newest_event_at_ms: producedAtMs,
   newest_accepted_at_ms: acceptedAtMs,
@@ -89,24 +86,18 @@ const timeOf = ({ event_at_ms: producedAtMs, accepted_at_ms: acceptedAtMs }: Loc
   acceptedAtMs,
 });
 
-/** Returns whether two claims are of the same event. */
 export const isSameEvent = (one: LockingEvent, other: LockingEvent): boolean =>
   one.event_at_ms === other.event_at_ms && one.accepted_at_ms === other.accepted_at_ms;
 
-/** Returns whether older events must wait for an event whose worker crashed, and may have delivered it. */
+/** The worker of the event crashed, and may have delivered it. */
 export const isAwaited = ({ since_ms }: LockingEvent, nowMs: number): boolean =>
   nowMs < since_ms + MAX_WAIT_FOR_NEWER_MS;
 
-/** Returns whether an event is older than another one. */
 export const isOlderThan = (event: LockingEvent, other: LockingEvent): boolean => isOlder(timeOf(event), timeOf(other));
 
 /** Short, because most sends end long before the lease. */
 const FIRST_RETRY_DELAY_MS = 2_000;
 
-/**
- * Returns the delay in ms before a message retries to claim its incident lock: twice the one before, up to the lease.
- *
- * @param failedClaims number of failed claims before this one
- */
+/** Twice the delay before, up to the lease. @param failedClaims before this one */
 export const lockRetryDelayMs = (failedClaims: number): number =>
   Math.min(FIRST_RETRY_DELAY_MS * 2 ** failedClaims, LEASE_MS);

@@ -27,19 +27,17 @@ const prefixes: readonly [prefix: string, text: string][] = [
   ['EPROTO', 'the TLS handshake failed'],
 ];
 
-/** Returns what the code of a failed connection means, such as `connection refused`. */
+/** Returns a text such as `connection refused`. */
 export const networkErrorText = (code: string | undefined): string => {
   if (code === undefined) return 'the connection failed';
   const known = Object.hasOwn(texts, code) ? texts[code] : undefined;
   return known ?? prefixes.find(([prefix]) => code.startsWith(prefix))?.[1] ?? 'the connection failed';
 };
 
-/**
- * An error code of Node.js or the AWS SDK, such as `ECONNREFUSED`. It excludes free text, which may be confidential.
- */
+/** Of Node.js or the AWS SDK. It excludes free text, which may be confidential. */
 const CODE = /^[A-Za-z][\w.]{0,63}$/;
 
-/** Returns the code of an error, if it has one. It is safe to log. */
+/** The code is safe to log. */
 export const errorCode = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' && CODE.test(error.code)
     ? error.code

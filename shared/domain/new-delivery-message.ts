@@ -9,21 +9,19 @@ import { eventHeader } from './event-header.ts';
 import type { Notice } from './notice.ts';
 import type { DeliveryTarget } from './notification.ts';
 
-/** Room in an envelope for the ID of the notification, those of 25 others, the round, and the reached recipients. */
+/** For the ID of the notification, those of 25 others, the round, and the reached recipients. */
 const RESERVED_BYTES = 2_048;
 
-/** The part of a message body that all deliveries of an event share. It is serialized once. */
+/** The end of every message body of an event, which is serialized once. */
 export type SharedBody = {
-  /** The end of every message body. */
   tail: MessageBody;
-  /** The length of `tail` in UTF-8 bytes. */
+  /** Of `tail` in UTF-8. */
   bytes: number;
   header: EventHeader;
   /** Digest of what destinations can get of the event, to detect another event with the same ID. */
   contentHash: string;
 };
 
-/** Returns a digest of texts. */
 const digest = (...texts: string[]): string => {
   const hash = createHash('sha256');
   for (const text of texts) hash.update(text);
@@ -49,10 +47,7 @@ const fittingFacts = (facts: EventHeader['facts'], maxBytes: number): EventHeade
 const fittingStatus = (status: string, maxBytes: number): string =>
   jsonBytes(status) <= maxBytes ? status : truncate(status, Math.floor(maxBytes / 6));
 
-/**
- * Returns an envelope within its maximum size: facts are dropped from the last, then the status is truncated. The other
- * parts have less than 14 KB.
- */
+/** Facts are dropped from the last, then the status is truncated. The other parts have less than 14 KB. */
 const fittingEnvelope = <Parts extends Omit<Envelope, 'notification_id'>>(parts: Parts): Parts => {
   const { event, notice } = parts;
   const { status, facts, ...rest } = event;
@@ -67,7 +62,7 @@ const fittingEnvelope = <Parts extends Omit<Envelope, 'notification_id'>>(parts:
   };
 };
 
-/** Returns the part of a message body that depends on the event only. @throws RangeError if the event nests too deep */
+/** @throws RangeError if the event nests too deep */
 export const sharedBody = (event: AlarmEvent, context: EventContext): SharedBody => {
   const header = eventHeader(event, context.accepted_at_ms);
   const payload = JSON.stringify(webhookPayload(event));
@@ -76,21 +71,19 @@ export const sharedBody = (event: AlarmEvent, context: EventContext): SharedBody
   return { tail, bytes: Buffer.byteLength(tail), header, contentHash: content_hash };
 };
 
-/** What a message says about the notification to which it goes. */
 type Addressee = Pick<DeliveryTarget, 'id' | 'ordered'>;
 
 /** The start of a message body, before the part that all deliveries of an event share. */
 const bodyHead = ({ id, ordered }: Addressee, siblings?: readonly string[]): MessageBody =>
   messageBody(`${JSON.stringify({ notification_id: id, ordered, siblings }).slice(0, -1)},`);
 
-/** Returns the body of a delivery message. */
 export const deliveryBody = (
   target: Addressee,
   { tail }: Pick<SharedBody, 'tail'>,
   siblings?: readonly string[],
 ): MessageBody => messageBody(bodyHead(target, siblings) + tail);
 
-/** Returns the length of `deliveryBody` in UTF-8 bytes, without creating it. */
+/** In UTF-8, without creating the body. */
 export const deliveryBytes = (
   target: Addressee,
   { bytes }: Pick<SharedBody, 'bytes'>,
@@ -98,8 +91,7 @@ export const deliveryBytes = (
 ): number => Buffer.byteLength(bodyHead(target, siblings)) + bytes;
 
 /**
- * Returns the body of a delivery message for a notice. Its content hash covers only the event ID: notices with the same
- * ID are duplicates, even if their texts differ.
+ * The content hash covers only the event ID: notices with the same ID are duplicates, even if their texts differ.
  *
  * @param correlation that of the alert that caused the notice
  */

@@ -4,24 +4,23 @@ import { MAX_VALUE_LENGTH, oneLine, plainLine, truncate } from './alert-text.ts'
 import { DAY_MS, startOf } from './time.ts';
 
 /**
- * The maximum number of notices per tenant and UTC day: emails, messages to the operators, and SMS. They bound the cost
- * if notices are repeated, and are separate from the limits of alerts, which may be 0.
+ * Per tenant and UTC day. They bound the cost if notices are repeated, and are separate from the limits of alerts,
+ * which may be 0.
  */
 export const MAX_NOTICE_MESSAGES_PER_DAY = { email: 10_000, managed: 1_000, sms: 100 } as const;
 
-/** A notice of the service: the alarm event that identifies it, and its text. */
+/** The alarm event that identifies a notice, and its text. */
 export type Notice = {
   event: AlarmEvent;
   content: NoticeContent;
-  /** The key of the incident of the alert that the notice repeats. By default, the notice has its own. */
+  /** That of the alert that the notice repeats. By default, the notice has its own. */
   incidentKey?: string;
-  /** When SQS accepted the alert that the notice repeats, ms since the epoch. By default, the notice is no older. */
+  /** When SQS accepted that alert, ms since the epoch. By default, the notice is no older. */
   acceptedAtMs?: number;
 };
 
 /**
- * Returns the event ID of a notice, of which there is one per kind, key and period. It contains the start of the period,
- * so a repeated notice is a duplicate.
+ * One per kind, key and period: a repeated notice is a duplicate.
  *
  * @param key what the notice is about
  * @param startMs start of the period, ms since the epoch
@@ -29,15 +28,13 @@ export type Notice = {
 export const noticeId = (kind: NoticeKind, tenant: string, key: string, startMs: number): string =>
   `${tenant}:${key}:${startMs}:${kind}`;
 
-/** Returns the event ID of a notice, of which there is one per kind, key and UTC day. */
 export const dailyNoticeId = (kind: NoticeKind, tenant: string, key: string, atMs: number): string =>
   noticeId(kind, tenant, key, startOf(DAY_MS, atMs));
 
 /**
- * Returns a notice, with each part of its text on one line, so that no value can imitate another part. The subject has
- * no format characters.
+ * Each part of the text is on one line, so that no value can imitate another part. The subject has no format
+ * characters.
  *
- * @param id its event ID
  * @param event what its event has other than the state WARNING, the subject as its status, and the tenant as its entity
  */
 export const createNotice = (

@@ -6,19 +6,19 @@ import { maskedRequest } from '../contracts/webhook-request.ts';
 import { defaultNotificationFixed } from './errors.ts';
 import { DEFAULT_NOTIFICATION_ID } from './notification-id.ts';
 
-/** Returns the record of a notification, as responses contain it. */
+/** As responses contain it. */
 export const maskedRecord = (id: string, attributes: NotificationAttributes): NotificationRecord => ({
   id,
   ...attributes,
   ...(attributes.webhook_request && { webhook_request: maskedRequest(attributes.webhook_request) }),
 });
 
-/** The attributes in an update request. Only the updated notification as a whole is validated. */
+/** Only the updated notification as a whole is validated. */
 export type Changes = Partial<Record<keyof NotificationAttributes, unknown>>;
 
 /**
- * Returns the attributes after an update. Those that the request omits are unchanged
- * (docs/decisions/api.md#partial-updates), except that another type has none of those of a webhook.
+ * What the request omits is unchanged (docs/decisions/api.md#partial-updates), except that another type has nothing of
+ * a webhook.
  */
 export const withChanges = (
   { label, type, details, metadata, webhook_request, ordered, muted_until }: NotificationAttributes,
@@ -37,15 +37,15 @@ const originOf = (url: unknown): string | undefined =>
   typeof url === 'string' && URL.canParse(url) ? new URL(url).origin : undefined;
 
 /**
- * Returns the headers of a `webhook_request` whose values an update may keep: none if it changes the origin of the URL,
- * so that nobody can have secrets sent elsewhere.
+ * The headers whose values an update may keep: none if it changes the origin of the URL, so that nobody can have
+ * secrets sent elsewhere.
  */
 export const keptHeaders = (before: NotificationAttributes, { details }: Changes): StringMap =>
   originOf(before.details.url) === originOf(isJsonObject(details) ? details.url : undefined)
     ? (before.webhook_request?.headers ?? {})
     : {};
 
-/** Rejects changes to the default notification. @throws ServiceError forbiddenError */
+/** @throws ServiceError forbiddenError for the default notification */
 export const assertChangeable = (id: string): void => {
   if (id === DEFAULT_NOTIFICATION_ID) throw defaultNotificationFixed(id);
 };

@@ -4,25 +4,21 @@ import type { SigningSecrets } from '../contracts/signing-secrets.ts';
 import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from './notification-id.ts';
 import type { WithheldPeriod } from './withheld.ts';
 
-/** Identifies a notification. */
 export type NotificationKey = { tenant: string; id: string };
 
-/**
- * The parts of a notification that a delivery requires. `details` contains only the fields of the type, so the size
- * does not depend on additional entries.
- */
+/** What a delivery requires of a notification. `details` has only the fields of the type. */
 export type DeliveryTarget = { id: string } & Pick<Destination, 'type' | 'details'> & {
-    /** The `webhook_request` as JSON, for `parseStoredRequest`. */
+    /** JSON, for `parseStoredRequest`. */
     webhookRequest?: string | undefined;
     ordered?: true | undefined;
-    /** The last periods in which it is or was muted, the last one last. */
+    /** The last one is last. */
     mutes?: readonly WithheldPeriod[] | undefined;
     signingSecrets?: SigningSecrets | undefined;
     /** For lists of deliveries. Absent of a notification that is not stored. */
     label?: string | undefined;
   };
 
-/** The notification that every tenant has (docs/api.md#default-notification). It is not stored. */
+/** Every tenant has it (docs/api.md#default-notification). It is not stored. */
 export const defaultNotification: NotificationRecord = {
   id: DEFAULT_NOTIFICATION_ID,
   label: 'Email All Technical Contacts',

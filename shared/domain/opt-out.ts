@@ -5,7 +5,7 @@ import type { Recipient } from './email-stop.ts';
 const MAC_BYTES = 32;
 const IV_BYTES = 16;
 
-/** The parts of a query that `optOutUrl` can return: the tenant, and the HMAC with the address. */
+/** The tenant, and the HMAC with the address. */
 const PARTS = /^tenant=([\w-]{2,171})&link=([\w-]{44,400})$/;
 
 /** Longer than every query of `optOutUrl`. */
@@ -21,8 +21,8 @@ const macOf = (key: Buffer, recipient: Recipient): Buffer =>
 const CIPHER = 'aes-256-ctr';
 
 /**
- * Returns the URL of the page for a recipient. Its query has the tenant, the HMAC of tenant and address, and the
- * address, encrypted with the HMAC as its IV (a synthetic IV, as in RFC 5297), so that only the service can read it.
+ * The query has the tenant, the HMAC of tenant and address, and the address, encrypted with the HMAC as its IV (a
+ * synthetic IV, as in RFC 5297), so that only the service can read it.
  *
  * @param apiUrl without a trailing slash
  */
@@ -33,10 +33,10 @@ export const optOutUrl = (apiUrl: string, key: Buffer, recipient: Recipient): st
   return `${apiUrl}${OPT_OUT_PATH}?tenant=${Buffer.from(recipient.tenant).toString('base64url')}&link=${link}`;
 };
 
-/** Returns whether `parseOptOutQuery` may find a recipient, without any key. */
+/** Whether `parseOptOutQuery` may find a recipient, without any key. */
 export const isOptOutQuery = (query: string): boolean => query.length <= MAX_QUERY_LENGTH && PARTS.test(query);
 
-/** Returns the recipient of a query string that `optOutUrl` created with the key, or else undefined. */
+/** Undefined unless `optOutUrl` created the query with the key. */
 export const parseOptOutQuery = (key: Buffer, query: string): Recipient | undefined => {
   if (!isOptOutQuery(query)) return undefined;
   const [, tenantPart, link] = PARTS.exec(query) ?? [];

@@ -19,17 +19,15 @@ const noDeliveryReason = (event: AlarmEvent, ids: readonly string[]): NoDelivery
   return ids.length === 0 ? 'no_destination' : undefined;
 };
 
-/** An event and the notifications to deliver it to. */
 export type PlannedEvent = {
   shared: SharedBody;
-  /** IDs of its notifications. */
+  /** Of its notifications. */
   ids: readonly string[];
   /** When SQS accepted the event, ms since the epoch. */
   acceptedAtMs: number;
   correlation: Correlation;
-  /** The rules that the event breaks although it can be delivered. */
   warnings: readonly string[];
-  /** Why the event is sent to nobody, which is legal; undefined if it has destinations. */
+  /** Why the event is sent to nobody, which is legal. */
   noDelivery: NoDeliveryReason | undefined;
 };
 
@@ -37,7 +35,7 @@ export type PlannedEvent = {
 export type InvalidEvent = EventFindings & {
   reason: Extract<FailureReason, 'malformed' | 'too_large' | 'too_many_notifications'>;
   cause: Exclude<DeadLetterCause, 'destination'>;
-  /** The IDs of the event, as far as they are valid. */
+  /** As far as they are valid. */
   ids: EventIds;
 };
 
@@ -45,7 +43,7 @@ export type InvalidEvent = EventFindings & {
 export type ReceivedMessage = {
   /** Its trace applies if the event itself has none. */
   correlation?: Correlation;
-  /** When dispatch received it, ms since the epoch. */
+  /** Ms since the epoch. */
   receivedAtMs?: number;
   /** Whether the schedule of heartbeats, and no producer, has sent it. */
   canBeHeartbeat?: boolean;
@@ -53,20 +51,17 @@ export type ReceivedMessage = {
 
 const KIB = 1_024;
 
-/** Maximum size of an alarm event, UTF-8. */
+/** Of UTF-8. */
 export const MAX_EVENT_BYTES = 256 * KIB;
-
-/** Maximum number of notifications that a plan lists for the state of the event. */
+/** For the state of the event. */
 export const MAX_PLANNED_NOTIFICATIONS = 1_024;
-
-/** Maximum size of an event, times the number of its notifications: all its deliveries together. */
+/** Size of an event, times the number of its notifications: all its deliveries together. */
 export const MAX_DELIVERIES_BYTES = 64 * KIB * KIB;
 
 const TOO_LARGE_RULE = `the event must be at most ${MAX_EVENT_BYTES / KIB} KiB`;
 const TOO_MANY_RULE = `notification_plan must list at most ${MAX_PLANNED_NOTIFICATIONS} notifications for the state of the event`;
 const DELIVERIES_TOO_LARGE_RULE = `the size of the event times the number of its notifications must be at most ${MAX_DELIVERIES_BYTES / KIB / KIB} MiB`;
 
-/** What a value that is not JSON, or not serializable, has instead of findings. */
 const withError = (error: string): EventFindings => ({ errors: [error], warnings: [] });
 
 const invalidEvent = (
@@ -81,7 +76,6 @@ const invalidEvent = (
   ids: { trace_id: correlation.trace?.id, ...readableIds(value) },
 });
 
-/** Returns the bound that the deliveries of a valid event exceed. */
 const brokenBound = (ids: readonly string[], bytes: number) => {
   if (ids.length > MAX_PLANNED_NOTIFICATIONS) return { reason: 'too_many_notifications', rule: TOO_MANY_RULE } as const;
   return bytes * ids.length > MAX_DELIVERIES_BYTES
@@ -124,8 +118,8 @@ const planOf = (
 });
 
 /**
- * Parses and plans an event. It never throws, because an invalid message must not fail the rest of the batch. A message
- * that is too large is not parsed.
+ * Never throws, because an invalid message must not fail the rest of the batch. A message that is too large is not
+ * parsed.
  *
  * @param acceptedAtMs when SQS accepted the message, ms since the epoch
  */
@@ -150,7 +144,6 @@ export const planEvent = (
   }
 };
 
-/** Returns the IDs of an event for logs. */
 export const idsOfEvent = ({
   shared: { header },
   correlation,
@@ -160,5 +153,4 @@ export const idsOfEvent = ({
   trace_id: correlation.trace?.id,
 });
 
-/** Returns whether `planEvent` found the message to be invalid. */
 export const isInvalidEvent = (planned: PlannedEvent | InvalidEvent): planned is InvalidEvent => 'reason' in planned;

@@ -1,9 +1,7 @@
 import { encodeWord, encodeWords, foldLines } from 'nodemailer/lib/mime-funcs';
 import { encode, wrap } from 'nodemailer/lib/qp';
 
-/**
- * An email as text and as HTML. Header values have at most 900 characters; `headers` are those beside the usual ones.
- */
+/** Header values have at most 900 characters; `headers` are those beside the usual ones. */
 export type RawEmailParts = {
   from: string;
   replyTo?: string | undefined;
@@ -36,10 +34,7 @@ const part = (type: string, text: string): string[] => [
   wrap(encode(text.replace(/\r?\n/g, '\r\n'))),
 ];
 
-/**
- * Returns an email in the Internet Message Format (RFC 5322), in ASCII with lines of at most 998 characters. SES adds
- * `Date` and `Message-ID`.
- */
+/** RFC 5322, in ASCII with lines of at most 998 characters. SES adds `Date` and `Message-ID`. */
 export const rawEmail = ({ from, replyTo, to, subject, text, html, headers }: RawEmailParts): string =>
   [
     header('From', from),

@@ -9,46 +9,33 @@ export type RedeliveryCursor = {
   after: string | null;
 };
 
-/** Returns the marker of a cursor. */
 export const redeliveryMarker = ({ beganAtMs, after }: RedeliveryCursor): string =>
   [String(beganAtMs).padStart(13, '0'), ...(after === null ? [] : after.split('#'))].join('-');
 
-/** Returns the cursor of a valid marker (`contracts/redelivery.ts`). */
+/** @param marker valid (`contracts/redelivery.ts`) */
 export const parseRedeliveryMarker = (marker: string): RedeliveryCursor => {
   const [beganAtMs, ...after] = marker.split('-');
   return { beganAtMs: Number(beganAtMs), after: after.length === 0 ? null : after.join('#') };
 };
 
-/** The stored message of a failure. */
 type StoredFailure = { failedAtMs: number; round: number };
 
-/**
- * Returns whether a stored message belongs to the current failure of its delivery. Otherwise its round has started, or
- * its worker crashed before it recorded the failure.
- */
+/** Otherwise its round has started, or its worker crashed before it recorded the failure. */
 export const isCurrentFailure = (record: DeliveryRecord | undefined, { failedAtMs, round }: StoredFailure): boolean =>
   record?.status === 'failed' && record.round + 1 === round && record.updated_at_ms === failedAtMs;
 
 /** Longer than the timeout of a sender and the difference between two clocks. */
 const MAX_RECORDING_MS = 5 * 60_000;
 
-/** Returns whether the sender that stored a message has ended, so that its record can no longer become `failed`. */
+/** The sender that stored the message has ended, so its record can no longer become `failed`. */
 export const isSettledFailure = ({ failedAtMs }: StoredFailure, nowMs: number): boolean =>
   nowMs - failedAtMs > MAX_RECORDING_MS;
 
-/** Why a request did nothing, although it has not read everything. */
 export const NOTHING_YET = 'Nothing was found yet. Continue with next_marker.';
-
-/** Why a request retries nothing now. */
 export const NOTHING_WAITS = 'No delivery waits for a retry.';
-
-/** Why a request retries none of the deliveries that wait. */
 export const ALL_REQUESTED = 'A retry of each waiting delivery was requested within the last hour.';
-
-/** Why a request does not retry a delivery that waited when it was read. */
 export const CHANGED_MEANWHILE = 'The attempt has just started, or another request has changed the delivery.';
 
-/** Returns why the delivery of one event is not retried now. */
 export const notRetried = (record: DeliveryRecord, nowMs: number): string => {
   if (record.status !== 'pending') return `The delivery does not wait for a retry: its status is ${record.status}.`;
   return isWaiting(record, nowMs)
@@ -56,7 +43,6 @@ export const notRetried = (record: DeliveryRecord, nowMs: number): string => {
     : 'The attempt is due or in progress.';
 };
 
-/** Why a request redelivers nothing since a time. */
 export const NOTHING_FAILED =
   'No delivery failed since this time, or all were redelivered or failed more than 14 days ago.';
 
@@ -65,7 +51,6 @@ const withheldText = (record: DeliveryRecord): string => {
   return `the notification was ${isMuted(record) ? 'muted' : 'deleted'}`;
 };
 
-/** Returns why the delivery of one event is not redelivered. */
 export const notRedelivered = (record: DeliveryRecord): string => {
   if (record.notice && record.notice !== 'summary') return 'Notices cannot be redelivered.';
   switch (record.status) {

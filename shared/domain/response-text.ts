@@ -1,13 +1,10 @@
 import { plainLine } from './alert-text.ts';
 
-/** The maximum length of a response text, in code points. */
+/** In code points. */
 const MAX_LENGTH = 256;
 /** The text is in the first characters of a body, in UTF-16 units. */
 const MAX_SOURCE_LENGTH = 2_048;
-/**
- * Secrets are searched for in twice as many, so that one at the end of the text is found as a whole. More would take too
- * long.
- */
+/** Twice as many, so that a secret at the end of the text is found as a whole. More would take too long. */
 const MAX_SEARCHED_LENGTH = 2 * MAX_SOURCE_LENGTH;
 /** With longer secrets together, in UTF-16 units, searching would take too long: then no text is shown. */
 const MAX_SECRETS_LENGTH = 65_536;
@@ -16,7 +13,6 @@ const RUN_LENGTH = 8;
 /** Shorter header values, and parts of them such as `eu` in `Token eu`, are not secret. */
 const MIN_PART_LENGTH = 4;
 
-/** What is shown instead of a text with a secret. */
 const NOT_SHOWN = '(not shown: it contains a secret)';
 
 /** The HTML names of ASCII characters that encoders use. Those that are missing here decode to nothing. */
@@ -64,7 +60,6 @@ const IGNORED = /[\s+\\\p{Cc}\p{Cf}]/gu;
 const ENCODED =
   /(?:%[\da-f]{2}){1,1024}|\\ud[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}|\\u[\da-f]{4}|\\[bfnrt]|&#x[\da-f]{1,8};|&#\d{1,8};|&[a-z]{2,8};|<br\s{0,4}\/?>/gi;
 
-/** Returns the text that a match of `ENCODED` stands for. */
 const decodedText = (code: string): string => {
   const text = code.toLowerCase();
   if (text.startsWith('%')) return Buffer.from(text.replaceAll('%', ''), 'hex').toString();
@@ -80,7 +75,7 @@ const decodedText = (code: string): string => {
   return text.startsWith('&') ? (ENTITIES[text.slice(1, -1)] ?? '') : '';
 };
 
-/** Returns a text in the form that is searched, and searched for. */
+/** The form that is searched, and searched for. */
 const searchable = (text: string): string => text.replace(IGNORED, '').toLowerCase();
 
 const decoded = (text: string): string => searchable(text.replace(ENCODED, decodedText));
@@ -98,14 +93,13 @@ const partsOf = (secret: string): string[] => {
   return [secret, ...parts].filter(({ length }) => length >= MIN_PART_LENGTH);
 };
 
-/** Returns the runs of eight characters of a text. */
 function* runsOf(text: string): Generator<string> {
   for (let end = RUN_LENGTH; end <= text.length; end++) yield text.slice(end - RUN_LENGTH, end);
 }
 
 /**
- * Returns whether a text contains eight characters of a secret, or a shorter secret, also if they are encoded, wrapped or
- * in another case. Each secret is searched for as it is and decoded, because it may itself look encoded.
+ * Finds eight characters of a secret, or a shorter secret, also if they are encoded, wrapped or in another case. Each
+ * secret is searched for as it is and decoded, because it may itself look encoded.
  */
 const containsSecret = (text: string, forms: ReadonlySet<string>): boolean => {
   const source = decoded(text);
@@ -116,7 +110,7 @@ const containsSecret = (text: string, forms: ReadonlySet<string>): boolean => {
 };
 
 /**
- * Returns a text if its source contains no secret, or says instead that it does (docs/api.md#test-operations). Returns
+ * Returns the text if its source contains no secret, or says that it does (docs/api.md#test-operations). Returns
  * undefined if the secrets are too long to search for, or if one has nothing to search for.
  */
 export const withoutSecrets = (text: string, secrets: readonly string[], source = text): string | undefined => {
@@ -126,10 +120,7 @@ export const withoutSecrets = (text: string, secrets: readonly string[], source 
   return containsSecret(source, forms) ? NOT_SHOWN : text;
 };
 
-/**
- * Returns the first 256 printable characters of a response body on one line (`withoutSecrets`), or undefined if there are
- * none.
- */
+/** Returns the first 256 printable characters of a response body on one line (`withoutSecrets`), if there are some. */
 export const responseText = (body: string, secrets: readonly string[]): string | undefined => {
   const source = body.slice(0, MAX_SEARCHED_LENGTH).toWellFormed();
   const line = plainLine(source.slice(0, MAX_SOURCE_LENGTH).replace(/[^\P{Cc}\s]+/gu, ''));

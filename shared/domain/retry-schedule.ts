@@ -4,7 +4,7 @@ import { HOUR_MS } from './time.ts';
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 
-/** Delays before attempts 2 to 9 (docs/decisions/deliveries.md#attempts-and-retry-schedule). */
+/** Before attempts 2 to 9 (docs/decisions/deliveries.md#attempts-and-retry-schedule). */
 const RETRY_DELAYS_MS = [
   5 * SECOND_MS,
   30 * SECOND_MS,
@@ -16,28 +16,28 @@ const RETRY_DELAYS_MS = [
   4 * HOUR_MS,
 ] as const;
 
-/** Maximum number of attempts in a round. */
+/** In a round. */
 export const MAX_ATTEMPTS = RETRY_DELAYS_MS.length + 1;
 
-/** How long the attempts of a round take, in whole hours. */
+/** How long the attempts of a round take. */
 export const RETRY_HOURS = Math.round(RETRY_DELAYS_MS.reduce((sum, delayMs) => sum + delayMs, 0) / HOUR_MS);
 
-/** Time after the first attempt of a round at which the round expires. */
+/** After the first attempt of a round, it expires. */
 export const MAX_AGE_MS = 24 * HOUR_MS;
 
-/** Time after the start of a round at which it expires without an attempt: the retention period of its message. */
+/** After the start of a round without an attempt, it expires: the retention period of its message. */
 export const MAX_WAIT_FOR_ATTEMPT_MS = 4 * 24 * HOUR_MS;
 
-/** Maximum jitter as a fraction of the delay. It only adds, because `Retry-After` is a minimum. */
+/** A fraction of the delay. It only adds, because `Retry-After` is a minimum. */
 const MAX_JITTER = 0.2;
 
-/** Adds jitter, so that deliveries that failed together are not retried together. */
+/** Deliveries that failed together are not retried together. */
 const withJitter = (delayMs: number, scale: number, random: () => number): number =>
   Math.ceil(delayMs * scale * (1 + MAX_JITTER * random()));
 
 /**
- * Returns the delay before the next attempt in ms: the scheduled delay, or the one that the destination requests if
- * that is longer. Returns undefined after a permanent failure and after the last attempt.
+ * The scheduled delay, or the one that the destination requests if that is longer; undefined after a permanent failure
+ * and after the last attempt.
  *
  * @param attemptCount attempts of this round, including the failed one
  * @param scale factor for all delays; tests use a small one
@@ -54,14 +54,13 @@ export const retryDelayMs = (
   return scheduledMs && withJitter(Math.max(scheduledMs, retryAfterMs), scale, random);
 };
 
-/** The number of receives with a delay of at most 90 s. */
+/** Receives with a delay of at most 90 s. */
 const MAX_SHORT_RECEIVES = 30;
 
 /**
- * Returns how long a message stays invisible after an internal error, in ms: 2, 4, 8 ... 64 s, then 90 s up to receive
- * 30, so that every period of the alarms has data points and processing resumes soon after recovery. From then on it is
- * 15 min, so that an outage of 18 hours does not exhaust `maxReceiveCount`
- * (docs/decisions/deliveries.md#internal-errors).
+ * How long a message stays invisible: 2, 4, 8 ... 64 s, then 90 s up to receive 30, so that every period of the alarms
+ * has data points and processing resumes soon after recovery. From then on 15 min, so that an outage of 18 hours does
+ * not exhaust `maxReceiveCount` (docs/decisions/deliveries.md#internal-errors).
  *
  * @param receiveCount `ApproximateReceiveCount` of the message
  */

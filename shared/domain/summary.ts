@@ -11,8 +11,8 @@ import { startOf } from './time.ts';
 const MINUTE_MS = 60_000;
 
 /**
- * Alerts of a window are listed within this time of its end, by whatever sender: longer than a function runs, and half a
- * minute until Lambda starts it (docs/decisions/deliveries.md#summaries).
+ * Alerts of a window are listed within this time of its end, by whatever sender: longer than a function runs, and half
+ * a minute until Lambda starts it (docs/decisions/deliveries.md#summaries).
  */
 const SETTLING_MS = MINUTE_MS;
 
@@ -33,14 +33,10 @@ const windowAt = (timeMs: number, minutes: number) => {
   return { startMs, endMs: startMs + lengthMs };
 };
 
-/** The length of windows near and above a daily limit, in minutes. */
+/** Near and above a daily limit. */
 const LONG_WINDOW_MINUTES = 60;
 
-/**
- * Returns the window, at a time, of an account that summarizes.
- *
- * @param isNearLimit true if the account has used more than half of its daily limit, so that windows are long
- */
+/** @param isNearLimit the account has used more than half of its daily limit, so that windows are long */
 export const accountWindow = (timeMs: number, windowMinutes: number, isNearLimit = false): SummaryWindow => {
   const minutes = isNearLimit ? Math.max(windowMinutes, LONG_WINDOW_MINUTES) : windowMinutes;
   return {
@@ -50,28 +46,24 @@ export const accountWindow = (timeMs: number, windowMinutes: number, isNearLimit
   };
 };
 
-/** Returns the window, at a time, of alerts above a daily limit. Its summary is that of the account's long windows. */
+/** For alerts above a daily limit: their summary is that of the account's long windows. */
 export const limitWindow = (timeMs: number): SummaryWindow => ({
   ...accountWindow(timeMs, LONG_WINDOW_MINUTES),
   reason: 'The daily limit of the account is reached, so its alerts are summarized every hour until midnight UTC.',
 });
 
-/** Returns when the summary of a window is due, ms since the epoch. */
 export const summaryDueAtMs = ({ endMs }: Pick<SummaryWindow, 'endMs'>): number => endMs + SETTLING_MS;
 
-/** Returns the event ID of a summary: one per notification and window. */
+/** One per notification and window. */
 export const summaryId = (
   { tenant, id: notificationId }: NotificationKey,
   { startMs, name }: Pick<SummaryWindow, 'startMs' | 'name'>,
 ): string => noticeId('summary', tenant, `${notificationId}-${name}`, startMs);
 
-/** Returns whether an event is a summary. No producer's event can have such an ID (`NOTICE_EVENT_ID`). */
+/** No producer's event can have such an ID (`NOTICE_EVENT_ID`). */
 export const isSummary = ({ event_id }: Pick<AlarmEvent, 'event_id'>): boolean => /:\d+:summary$/.test(event_id);
 
-/**
- * Returns the message that sends a summary. Its text lists the alerts only when it is sent, and its record has the state
- * of its alarms.
- */
+/** The text lists the alerts only when it is sent, and the record has the state of its alarms. */
 export const summaryNotice = (notification: NotificationKey, window: SummaryWindow): Notice => {
   const content: NoticeContent = {
     kind: 'summary',
@@ -86,35 +78,29 @@ export const summaryNotice = (notification: NotificationKey, window: SummaryWind
   return createNotice(tenant, summaryId(notification, window), content, { entity: { id: notificationId } });
 };
 
-/** Maximum lengths of the name of an alarm, with and without its entity, in code points: an item has less than 1 KB. */
+/** Lengths in code points: an item has less than 1 KB. */
 const MAX_LISTED_NAME_LENGTH = 120;
 const MAX_LISTED_ALARM_LENGTH = 60;
-
-/** Maximum length of a status text, in code points. */
 const MAX_LISTED_STATUS_LENGTH = 120;
 
-/** An alarm in a summary, as its newest alert shows it. */
+/** As its newest alert shows it. */
 export type SummarizedAlarm = {
-  /** Identifies the alarm. */
   incident: string;
   /** Entity and alarm. */
   name: string;
   state: AlarmState;
-  /** The status text of the alert, empty if it has none. */
+  /** Empty if the alert has none. */
   status: string;
   /** When the alarm's state changed, ms since the epoch. */
   atMs: number;
-  /**
-   * Sorts the alerts of an alarm by time, those of one time by when SQS accepted them. Unique per delivery and the same
-   * at each attempt.
-   */
+  /** By time, then by when SQS accepted the alert. Unique per delivery and the same at each attempt. */
   sortKey: string;
 };
 
-/** The length of `incident`, in hex digits: enough to distinguish the alarms of a tenant. */
+/** In hex digits: enough to distinguish the alarms of a tenant. */
 export const INCIDENT_LENGTH = 16;
 
-/** Returns an alarm as an alert shows it. @param acceptedAtMs that of the record, which duplicates do not change */
+/** @param acceptedAtMs that of the record, which duplicates do not change */
 export const summarizedAlarm = (event: EventHeader, acceptedAtMs: number): SummarizedAlarm => {
   const atMs = event.produced_at_ms ?? acceptedAtMs;
   const alarm = `: ${truncate(plainName(event.alarm) ?? '?', MAX_LISTED_ALARM_LENGTH)}`;
@@ -129,33 +115,30 @@ export const summarizedAlarm = (event: EventHeader, acceptedAtMs: number): Summa
   };
 };
 
-/** The maximum number of alarms that a message lists, and of bytes of their names and texts: more never fit into an email. */
+/** Alarms of a message, and bytes of their names and texts: more never fit into an email. */
 export const MAX_LISTED_ALARMS = 750;
 const MAX_LISTED_BYTES = 90_000;
 
-/** What a summary says. It is bounded, because a sender may hold a hundred of them. */
+/** Bounded, because a sender may hold a hundred of them. */
 export type Summary = {
-  /** The number of alarms in each state. */
   alarmCounts: Record<AlarmState, number>;
   /** The number of further alarms, which were not read. */
   unread: number;
-  /** The alarms to list: most severe first, then the one that has been so for longest. */
+  /** Most severe first, then the one that has been so for longest. */
   alarms: Pick<SummarizedAlarm, 'name' | 'state' | 'status' | 'atMs'>[];
 };
 
-/** The states, most severe first. */
 export const statesBySeverity = ['CRITICAL', 'WARNING', 'OK'] as const satisfies AlarmState[];
 
-/** Returns the number of alarms in a summary. */
 export const alarmCount = ({ alarmCounts, unread }: Summary): number =>
   statesBySeverity.reduce((sum, state) => sum + alarmCounts[state], unread);
 
 const formatCount = (count: number): string => count.toLocaleString('en-US');
 
-/** Returns a count with its noun: `1 alarm`, `1,200 alarms`. */
+/** Such as `1 alarm`, `1,200 alarms`. */
 export const plural = (count: number, noun: string): string => `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 
-/** Returns the number of alarms in each state: `12 alarms: 5 CRITICAL, 7 OK`. */
+/** Such as `12 alarms: 5 CRITICAL, 7 OK`. */
 export const summaryHeading = (summary: Summary): string => {
   const states = statesBySeverity
     .filter((state) => summary.alarmCounts[state] > 0)
@@ -163,7 +146,7 @@ export const summaryHeading = (summary: Summary): string => {
   return `${plural(alarmCount(summary), 'alarm')}: ${states.join(', ')}`;
 };
 
-/** Returns the summary of alarms. @param unread the number of further alarms */
+/** @param unread the number of further alarms */
 export const summaryOf = (alarms: readonly SummarizedAlarm[], unread: number): Summary => {
   const inState = (wanted: AlarmState) => alarms.filter(({ state }) => state === wanted);
   const sorted = statesBySeverity.flatMap((state) => inState(state).toSorted((one, other) => one.atMs - other.atMs));
@@ -183,10 +166,9 @@ export const summaryOf = (alarms: readonly SummarizedAlarm[], unread: number): S
   };
 };
 
-/** The number of alarms that the escalation of a summary names. */
+/** In the escalation of a summary. */
 const MAX_NAMED_ALARMS = 3;
 
-/** Returns the record of a summary with the number of its alarms, the first of them and the most severe of their states. */
 export const withSummaryOf = (record: DeliveryRecord, summary: Summary): DeliveryRecord => ({
   ...record,
   alarm_count: alarmCount(summary),

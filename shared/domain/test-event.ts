@@ -3,9 +3,8 @@ import type { AlarmEvent, AlarmState } from '../contracts/alarm-event.ts';
 const milliseconds = (data: number) => ({ type: 'i', data, unit: 'milliseconds' });
 
 /**
- * Returns the event of a test message. It has every field of the webhook payload (docs/api.md#webhook-payload) and IDs
- * that real alarms never have, so all tests of a tenant share an incident key: one with the state OK resolves the
- * incident that another one opened.
+ * Every field of the webhook payload (docs/api.md#webhook-payload), and IDs that real alarms never have: a test with
+ * the state OK resolves the incident that another one opened.
  *
  * @param nowMs ms since the epoch
  * @param state by default OK, so that tests open no incidents

@@ -3,24 +3,24 @@
  * (docs/decisions/deliveries.md#timeouts).
  */
 
-/** Timeout of a send, including DNS, connect, TLS, headers and body. */
+/** Of a send, including DNS, connect, TLS, headers and body. */
 export const SEND_TIMEOUT_MS = 15_000;
 
 /** Reserved for writing the record after a send. */
 const TIME_TO_RECORD_MS = 2_000;
 
-/** Minimum time before the function times out to start a send. */
+/** Before the function times out. */
 export const MIN_TIME_TO_SEND_MS = SEND_TIMEOUT_MS + TIME_TO_RECORD_MS;
 
-/** Timeout of the functions: enough for a send and its writes; also the maximum of an integration of an HTTP API. */
+/** Enough for a send and its writes; also the maximum of an integration of an HTTP API. */
 export const FUNCTION_TIMEOUT_MS = 30_000;
 
-/** Duration of the lease of a delivery or an incident lock: longer than the function that holds it can run. */
+/** Of a delivery or an incident lock: longer than the function that holds it can run. */
 export const LEASE_MS = FUNCTION_TIMEOUT_MS + 5_000;
 
 /**
- * How long a received message is invisible, besides the batching window of its queue: six times the timeout of the
- * function, as AWS recommends (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html).
+ * Besides the batching window of the queue: six times the timeout of the function, as AWS recommends
+ * (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html).
  */
 export const VISIBILITY_TIMEOUT_MS = 6 * FUNCTION_TIMEOUT_MS;
 
@@ -32,11 +32,7 @@ export class NoTimeLeftError extends Error {
   override readonly name = 'NoTimeLeftError';
 }
 
-/**
- * Returns the timeout for a send that starts now, in ms: SEND_TIMEOUT_MS, or less if the function times out earlier.
- *
- * @throws NoTimeLeftError
- */
+/** SEND_TIMEOUT_MS, or less if the function times out earlier. @throws NoTimeLeftError */
 export const sendTimeoutMs = (timeLeft: () => number): number => {
   const remainingMs = timeLeft() - TIME_TO_RECORD_MS;
   if (remainingMs < MIN_SEND_TIMEOUT_MS) throw new NoTimeLeftError();

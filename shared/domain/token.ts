@@ -14,7 +14,7 @@ const RANDOM_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
 const TOKEN = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
 
-/** CRC-32 as in gzip (RFC 1952, section 8), because loading `node:zlib` takes 1 ms of a cold start. */
+/** As in gzip (RFC 1952, section 8), because loading `node:zlib` takes 1 ms of a cold start. */
 const crc32 = (text: string): number => {
   let crc = 0xffffffff;
   for (const byte of Buffer.from(text)) {
@@ -30,25 +30,23 @@ const checksum = (text: string): string => {
   return base62.encode(bytes).padStart(CHECKSUM_LENGTH, '0').slice(-CHECKSUM_LENGTH);
 };
 
-/** Creates a token. Only its hash is stored. */
+/** Only its hash is stored. */
 export const newToken = (): string => {
   const prefixed = PREFIX + base62.encode(randomBytes(32)).padStart(RANDOM_LENGTH, '0');
   return prefixed + checksum(prefixed);
 };
 
-/** Returns whether a text has the format and checksum of a token. */
 export const isWellFormedToken = (text: string): boolean =>
   TOKEN.test(text) && checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH);
 
 const ID_PREFIX = 'tk';
 
-/** Returns the ID of a new token: `tk` and a ULID, so IDs sort by creation. @param nowMs ms since the epoch */
+/** `tk` and a ULID, so IDs sort by creation. @param nowMs ms since the epoch */
 export const newTokenId = (nowMs: number): string => ID_PREFIX + ulid(nowMs);
 
-/** Returns whether a token can have this ID. */
 export const isTokenId = (text: string): boolean => isPrefixedUlid(ID_PREFIX, text);
 
-/** Returns the SHA-256 of a token in hex, which identifies it in the database. */
+/** SHA-256 in hex, which identifies the token in the database. */
 export const tokenHash = (token: string): string => createHash('sha256').update(token).digest('hex');
 
 export type { Role };
@@ -61,11 +59,11 @@ const permissions: Record<Role, readonly Permission[]> = {
 
 const isRole = (role: string): role is Role => Object.hasOwn(permissions, role);
 
-/** Returns whether the role has the permission. Unknown roles have none. */
+/** Unknown roles have no permission. */
 export const isPermitted = (role: string, permission: Permission): boolean =>
   isRole(role) && permissions[role].includes(permission);
 
-/** The tenant whose resources a request can access, the role that limits its operations, and the token that it has. */
+/** The role limits the operations of a request on the tenant's resources. */
 export type Caller = {
   readonly tenant: string;
   readonly role: string;

@@ -6,35 +6,32 @@ import type { AttemptOutcome } from './attempt-outcome.ts';
 import type { DeliveryTarget } from './notification.ts';
 import type { Summary } from './summary.ts';
 
-/** An alert to deliver. */
 export type Alert = {
   event: EventHeader;
   /** The JSON that webhooks get (`webhookPayload`), as a producer's numbers are written. */
   payload: string;
   /** When the alarm's state changed, ms since the epoch. */
   eventTimeMs: number;
-  /** How long after SQS accepted the event the attempt started, in ms. Absent in a test. */
+  /** How long after SQS accepted the event the attempt started. Absent in a test. */
   delayMs?: number;
-  /** The link to the alarm, if there is one (`withAlarmUrl`). */
+  /** Set by `withAlarmUrl`. */
   alarmUrl?: string | undefined;
   /** Unique per delivery, the same in all attempts. */
   deliveryId: string;
-  /** Present if the alert is a notice of the service. */
   notice?: NoticeContent | undefined;
-  /** Present in a summary: what it lists. `notice` has its period. */
+  /** What a summary lists. `notice` has its period. */
   summary?: Summary | undefined;
   trace?: Trace | undefined;
   /** Absent in a test, which has no record. */
   notificationId?: string;
-  /** Hashes of the recipients that earlier attempts reached (`AttemptOutcome.reachedRecipientHashes`). */
+  /** Of the recipients that earlier attempts reached. */
   reachedRecipientHashes: readonly string[];
-  /** True if an earlier attempt may have arrived (`mayHaveArrived`). False by default, as in a test. */
+  /** An earlier attempt may have arrived. False by default, as in a test. */
   mayHaveArrived?: boolean;
-  /** Returns the milliseconds until the function times out. */
+  /** Milliseconds until the function times out. */
   timeLeft: () => number;
 };
 
-/** What messages of fixed formats say of an alert. */
 export type AlertMessage = Pick<Alert, 'event' | 'payload' | 'eventTimeMs' | 'delayMs' | 'alarmUrl'>;
 
 /**
@@ -42,7 +39,7 @@ export type AlertMessage = Pick<Alert, 'event' | 'payload' | 'eventTimeMs' | 'de
  * if nothing was sent because a dependency such as DynamoDB failed or was slow, which does not count as an attempt.
  *
  * @param details valid fields of the type
- * @param options the label of the notification; of type `webhook` its serialized `webhook_request` and signing secrets
+ * @param options of type `webhook` the serialized `webhook_request` and signing secrets
  */
 export type Transport = (
   alert: Alert,
@@ -57,8 +54,8 @@ const percentEncoded = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 
 /**
- * Returns the link to the alarm of an alert. The only notices about one alarm are escalations, except that of a summary
- * and the one of their daily limit, whose alarm is a kind of notice.
+ * The only notices about one alarm are escalations, except that of a summary and the one of their daily limit, whose
+ * alarm is a kind of notice.
  *
  * @param template the setting `alarmUrl`
  */
@@ -69,7 +66,7 @@ const alarmUrlOf = (template: string, { event, notice }: Pick<Alert, 'event' | '
   return template.replace(ALARM_URL_PLACEHOLDER, (_, name: keyof typeof ids) => percentEncoded(ids[name]));
 };
 
-/** Returns a transport whose alerts have links to their alarms. @param template the setting `alarmUrl`, if it is set */
+/** Alerts get links to their alarms. @param template the setting `alarmUrl` */
 export const withAlarmUrl = (transport: Transport, template: string | undefined): Transport =>
   template === undefined
     ? transport

@@ -6,12 +6,11 @@ const RANGE = 2 ** 32;
 /** The library's default loads the Web Crypto API, which takes more than a millisecond of a cold start. */
 const random = (): number => randomInt(RANGE) / RANGE;
 
-/** Returns a new ULID. @param timeMs its time, in ms since the epoch. Default: now */
+/** @param timeMs ms since the epoch, now by default */
 export const ulid = (timeMs?: number): string => createUlid(timeMs, random);
 
-/** Returns whether a text is a prefix and a ULID, as the IDs of most objects are. */
 export const isPrefixedUlid = (prefix: string, text: string): boolean =>
   text.startsWith(prefix) && /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/.test(text.slice(prefix.length));
 
-/** Creates a function that returns new ULIDs, which sort in the order of their creation. */
+/** They sort in the order of their creation. */
 export const createMonotonicUlids = (): (() => string) => monotonicFactory(random);

@@ -10,10 +10,9 @@ import { isJsonObject, parseJson } from '../contracts/json.ts';
 import { factLines, lateState, noticeText, subjectLine, truncateUnits } from './alert-text.ts';
 import type { Alert } from './transport.ts';
 
-/** The maximum size of a body that a template produces, in bytes. */
 export const MAX_WEBHOOK_BODY_BYTES = 256 * 1024;
 
-/** Returns a value as it stands in the body. Within a text, an object or list is JSON. */
+/** Within a text, an object or list is JSON. */
 const textOfValue = (value: unknown, { isInText }: Placeholder): string => {
   if (isInText && value === null) return '';
   const json = JSON.stringify(value);
@@ -21,26 +20,22 @@ const textOfValue = (value: unknown, { isInText }: Placeholder): string => {
   return typeof value === 'string' ? json.slice(1, -1) : escapedText(json);
 };
 
-/** What placeholders can name of an alert. */
 type RenderedAlert = Pick<Alert, 'payload'> & DescribedAlert;
 
-/** Returns all values that placeholders can name. */
 const valuesOf = (alert: RenderedAlert): unknown => {
   const payload = parseJson(alert.payload);
   const derived = { previous_state: alert.event.previous_state, alert: alertValues(alert) };
   return { ...derived, ...(isJsonObject(payload) && payload) };
 };
 
-/** Returns an entry of an object or a list, undefined if it is neither, or has none with this key. */
 const entryOf = (value: unknown, key: string): unknown => {
   if (Array.isArray(value)) return /^(?:0|[1-9]\d{0,9})$/.test(key) ? value[Number(key)] : undefined;
   return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 };
 
-/** Returns the value of a placeholder, or null without one. */
 const placeholderValue = ({ path }: Placeholder, values: unknown): unknown => path.reduce(entryOf, values) ?? null;
 
-/** Returns the placeholders of a template that have no value in an alert, or null, each once. */
+/** Those without a value, or null, each once. */
 export const placeholdersWithoutValue = (template: unknown, alert: RenderedAlert): string[] => {
   const values = valuesOf(alert);
   const placeholders = parseBodyTemplate(template).filter((part) => typeof part !== 'string');
@@ -49,8 +44,7 @@ export const placeholdersWithoutValue = (template: unknown, alert: RenderedAlert
 };
 
 /**
- * Returns the body that a template produces for an alert, as JSON (docs/api.md#placeholders), or undefined if it has
- * more than `MAX_WEBHOOK_BODY_BYTES`.
+ * Returns JSON (docs/api.md#placeholders), undefined above `MAX_WEBHOOK_BODY_BYTES`.
  *
  * @param template a body that `parseBodyTemplate` accepts
  */
@@ -68,30 +62,28 @@ export const webhookBody = (template: unknown, alert: RenderedAlert): string | u
   return texts.join('');
 };
 
-/** Maximum length of `alert.title` in UTF-16 units: that of a Slack header. */
+/** In UTF-16 units: that of a Slack header. */
 export const MAX_TITLE_LENGTH = 150;
-
-/** Maximum length of `alert.text` in UTF-16 units: fits into a Discord message, which has the lowest limit, 2,000. */
+/** In UTF-16 units: fits into a Discord message, which has the lowest limit, 2,000. */
 export const MAX_TEXT_LENGTH = 1_900;
 
-/** How receivers show a state: a color of HTML, a style of Adaptive Cards, and an emoji. */
+/** A color of HTML, a style of Adaptive Cards, and an emoji. */
 const appearances: Record<AlarmState, { color: string; style: string; emoji: string }> = {
   OK: { color: '#2e7d32', style: 'good', emoji: '✅' },
   WARNING: { color: '#f9a825', style: 'warning', emoji: '⚠️' },
   CRITICAL: { color: '#d32f2f', style: 'attention', emoji: '🚨' },
 };
 
-/** What the values of an alert are derived from. */
 type DescribedAlert = Pick<Alert, 'event' | 'notice' | 'eventTimeMs' | 'delayMs' | 'alarmUrl'>;
 
-/** Returns what an alert says, one fact per line. A late one says so after its state, which comes first. */
+/** One fact per line. A late alert says so after its state, which comes first. */
 const textOf = ({ event: { state, facts }, notice, delayMs }: DescribedAlert): string => {
   if (notice) return `${notice.subject}\n\n${noticeText(notice)}`;
   const withDelay = (text: string) => text.replace(state, () => lateState(state, delayMs));
   return factLines(facts.map(([name, value], index) => [name, index === 0 ? withDelay(String(value)) : value]));
 };
 
-/** Returns the values that placeholders name with `alert.` (docs/api.md#placeholders). */
+/** The values that placeholders name with `alert.` (docs/api.md#placeholders). */
 export const alertValues = (alert: DescribedAlert): Readonly<Record<AlertName, string | number | null>> => {
   const { event, eventTimeMs, delayMs, alarmUrl = null } = alert;
   const { state } = event;

@@ -1,6 +1,6 @@
 /**
- * A period in which alerts are recorded and not sent: those of a tenant in shadow mode, or to a muted notification. The
- * time at which SQS accepted the event decides. Times are ms since the epoch.
+ * Alerts are recorded and not sent: shadow mode of a tenant, or a mute of a notification. The time at which SQS
+ * accepted the event decides. Times are ms since the epoch.
  */
 export type WithheldPeriod = {
   from_ms: number;
@@ -8,27 +8,24 @@ export type WithheldPeriod = {
   until_ms: number;
 };
 
-/** Returns whether a time, in ms since the epoch, is within the period. */
 export const covers = ({ from_ms, until_ms }: WithheldPeriod, timeMs: number): boolean =>
   from_ms <= timeMs && timeMs < until_ms;
 
-/** Returns whether the period is over. */
 export const isOver = ({ until_ms }: WithheldPeriod, nowMs: number): boolean => until_ms <= nowMs;
 
-/** The maximum number of periods in which a notification is or was muted: the last ones. */
+/** The last ones are kept. */
 const MAX_MUTES = 10;
 
-/** Returns until when a notification is muted, or undefined if it is not. @param mutes its periods, the last one last */
+/** @param mutes the last one is last */
 export const mutedUntil = (mutes: readonly WithheldPeriod[] | undefined, nowMs: number): number | undefined => {
   const last = mutes?.at(-1);
   return last && !isOver(last, nowMs) ? last.until_ms : undefined;
 };
 
 /**
- * Returns the periods of a notification after a request. A mute that lasts keeps its start. One that is over stays,
- * because events of that time may still be queued.
+ * A mute that lasts keeps its start. One that is over stays, because events of that time may still be queued.
  *
- * @param untilMs until when it is muted; undefined or a time that has passed ends the mute
+ * @param untilMs undefined or a time that has passed ends the mute
  */
 export const mutesAfter = (
   mutes: readonly WithheldPeriod[],

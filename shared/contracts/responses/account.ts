@@ -15,7 +15,6 @@ import { component, integer, string, text, timestamp } from './schemas.ts';
 const summarySetting = (name: keyof typeof summarySettings, meaning: string) =>
   summaries.shape[name].check(z.describe(`${meaning}; ${summarySettings[name].default} if absent in an update`));
 
-/** The limits of an account, each with a meaning that follows its name. */
 const limitsOf = (meaning: string) => ({
   notifications: integer.describe(`Notifications, without the default notification: ${meaning}`),
   tests_per_day: integer.describe(`Test operations in a UTC day: ${meaning}`),
@@ -30,7 +29,7 @@ const limitsOf = (meaning: string) => ({
 
 const signingSecret = z.string().regex(/^whsec_/);
 
-/** An account (docs/api.md#account). */
+/** docs/api.md#account */
 export const account = component('Account', 'The account of a tenant', {
   id: string('The tenant'),
   technical_contacts: z
@@ -106,7 +105,6 @@ export const account = component('Account', 'The account of a tenant', {
 });
 export type AccountRecord = z.infer<typeof account>;
 
-/** The response to a rotation of the signing secret. */
 export const newSecret = component('SigningSecret', 'The signing secret of webhooks after a rotation', {
   webhook_signing_secret: signingSecret.describe('The new secret'),
 });

@@ -15,7 +15,7 @@ const attempt = component('Attempt', 'An attempt to deliver an alert', {
   duration_ms: integer.describe('Duration of the attempt in milliseconds'),
 });
 
-/** A delivery in a delivery history (docs/api.md#delivery-history). */
+/** docs/api.md#delivery-history */
 export const delivery = component('Delivery', 'One alarm event for one notification', {
   event_id: string('ID of the alarm event'),
   entity_id: string('ID of the entity'),
@@ -60,7 +60,6 @@ const notification = {
   notification_label: nullable(z.string(), 'Label of the notification; null if it was deleted or is unreadable'),
 };
 
-/** A delivery of an account. */
 export const foundDelivery = component('FoundDelivery', 'One alarm event for one notification of the account', {
   ...notification,
   type: nullable(z.enum(notificationTypeIds), 'Type of the notification; null if it was deleted'),
@@ -68,7 +67,7 @@ export const foundDelivery = component('FoundDelivery', 'One alarm event for one
 });
 export type FoundDelivery = z.infer<typeof foundDelivery>;
 
-/** What failed of a notification (docs/api.md#failures). */
+/** docs/api.md#failures */
 export const failures = component('Failures', 'What failed of a notification', {
   ...notification,
   type: z.enum(notificationTypeIds).describe('Type of the notification'),
@@ -84,7 +83,7 @@ export const failures = component('Failures', 'What failed of a notification', {
 });
 export type ListedFailures = z.infer<typeof failures>;
 
-/** The result of a redelivery (docs/api.md#redelivery). */
+/** docs/api.md#redelivery */
 export const redeliveryResult = component('RedeliveryResult', 'What a redelivery sent', {
   count: integer.describe('Number of deliveries that were sent again or become due'),
   next_marker: nullable(z.string(), 'The `marker` of the next request; null if all deliveries have been redelivered'),

@@ -15,11 +15,11 @@ import {
 } from '../webhook-request-rules.ts';
 import { component, integer, nullable, string, text, timestamp } from './schemas.ts';
 
-/** A map of texts, with values of at most `maxLength` code points. */
+/** The values have at most `maxLength` code points. */
 export const stringMap = (maxLength: number) =>
   z.record(text(MAX_KEY_LENGTH), text(maxLength)).meta({ maxProperties: MAX_ENTRIES });
 
-/** The parser also rejects reserved names in other cases, two names that differ only in case, and invalid placeholders. */
+/** The parser also rejects reserved names in any case, names that differ only in case, and invalid placeholders. */
 const headers = z
   .record(z.string(), z.string().max(MAX_HEADER_LENGTH).regex(HEADER_VALUE))
   .meta({
@@ -44,11 +44,10 @@ const webhookRequest = z
     description: `Headers and body of the requests, at most ${MAX_REQUEST_BYTES} bytes as JSON. Without \`body\`, the webhook payload is sent. An empty object removes both`,
   });
 
-/** Returns the name of a schema of a group, such as `WebhookDetails`. */
+/** Returns a name such as `WebhookDetails`. */
 const nameOf = (type: NotificationTypeId, group: string): string =>
   `${type.charAt(0).toUpperCase()}${type.slice(1)}${group}`;
 
-/** The `details` of a type: its fields, and any other entries. */
 const details = byType((type) => {
   const fields = Object.entries(fieldsOf(type)).map(([name, { schema, description, rule, optional }]) => {
     const bounds = [z.minLength(1), z.maxLength(MAX_DETAILS_VALUE_LENGTH)];
@@ -66,7 +65,6 @@ const details = byType((type) => {
     });
 });
 
-/** The attributes of a notification of any type. */
 export const attributes = z.object({
   id: string('ID of the notification, assigned by the service'),
   label: text(MAX_LABEL_LENGTH).describe('Friendly name'),
@@ -91,10 +89,9 @@ export const attributes = z.object({
     .describe('Present only in the response with one notification, and only while nothing is sent to its address'),
 });
 
-/** A notification in responses (docs/api.md#notifications). The values of the headers in `webhook_request` are masked. */
+/** The values of the headers in `webhook_request` are masked. */
 export type NotificationRecord = z.infer<typeof attributes>;
 
-/** The attributes that only notifications of one type have. */
 const ofType: Readonly<Record<string, NotificationTypeId>> = {
   webhook_request: 'webhook',
   ordered: 'webhook',
@@ -102,8 +99,8 @@ const ofType: Readonly<Record<string, NotificationTypeId>> = {
 } satisfies { [Name in keyof NotificationRecord]?: NotificationTypeId };
 
 /**
- * Returns the schema of a notification with these attributes: `type` selects the schema of the type. Without an ID it is
- * a request, which may omit the `details` of a type without fields.
+ * Returns a schema that `type` selects. Without an ID it is a request, which may omit the `details` of a type without
+ * fields.
  *
  * @param group the suffix of the names of the schemas of the types
  */
@@ -124,10 +121,9 @@ export const notificationOf = (group: string, description: string, { shape }: z.
   return z.xor(schemas).meta({ id: group, description, discriminator: { propertyName: 'type', mapping } });
 };
 
-/** A notification. */
 export const notification = notificationOf('Notification', 'A destination for alerts', attributes);
 
-/** A notification type (docs/api.md#details-by-type). */
+/** docs/api.md#details-by-type */
 export const notificationType = component('NotificationType', 'A notification type with the fields that it needs', {
   id: attributes.shape.type,
   fields: nullable(
@@ -151,10 +147,9 @@ const sentRequest = component('SentRequest', 'The request of a test, without val
   ).optional(),
 });
 
-/** What a test result shows of the request that was sent. */
 export type SentRequest = z.infer<typeof sentRequest>;
 
-/** The result of a test operation (docs/api.md#test-operations). */
+/** docs/api.md#test-operations */
 export const testResult = component('TestResult', 'The result of a test', {
   status: z.enum(['success', 'failure']).describe('Whether the destination accepted the test message'),
   message: string('What the destination did'),
@@ -167,7 +162,6 @@ export const testResult = component('TestResult', 'The result of a test', {
 });
 export type TestResult = z.infer<typeof testResult>;
 
-/** The response to a new signing secret of a webhook. */
 export const ownSecret = component('OwnSigningSecret', 'The signing secret of a webhook of its own', {
   secret: string('The key that signs the requests of this webhook, as Standard Webhooks writes it'),
 });

@@ -7,25 +7,19 @@ import { errorStatus } from '../errors.ts';
  * import only their types: a test refuses bundles with them. Schemas with an `id` are components of the document.
  */
 
-/** A text of 1 to `maxLength` code points. */
+/** 1 to `maxLength` code points. */
 export const text = (maxLength: number) => z.string().min(1).max(maxLength);
-/** A text with a description. */
 export const string = (description: string) => z.string().describe(description);
-/** A value that can be null. */
 export const nullable = <Schema extends z.ZodType>(schema: Schema, description: string) =>
   schema.nullable().describe(description);
-/** An integer of any size. */
 export const integer = z.number().meta({ type: 'integer' });
-/** A time. `meaning` says which. */
 export const timestamp = (meaning: string) => integer.describe(`${meaning}, in milliseconds since the Unix epoch`);
-/** The size of a page. */
 export const pageLimit = z.int().min(1).max(MAX_PAGE_LIMIT);
 
-/** An object that is a component of the document. */
 export const component = <Shape extends z.ZodRawShape>(id: string, description: string, shape: Shape) =>
   z.object(shape).meta({ id, description });
 
-/** The position of a page (docs/api.md#paging). */
+/** docs/api.md#paging */
 const collectionMetadata = component(
   'CollectionMetadata',
   'The position of a page in its list. Follow `next_href` until it is null',
@@ -41,17 +35,15 @@ const collectionMetadata = component(
   },
 );
 
-/** Returns a page of records. `list` says what it contains. */
 export const collectionOf = <Schema extends z.ZodType>(id: string, list: string, record: Schema) =>
   component(id, `A page of ${list}`, {
     values: z.array(record).describe('The records of the page'),
     metadata: collectionMetadata,
   });
 
-/** A page of records. */
 export type Collection<Record> = { values: Record[]; metadata: z.infer<typeof collectionMetadata> };
 
-/** An error (docs/api.md#errors). */
+/** docs/api.md#errors */
 export const error = component('Error', 'An error of the service', {
   type: z.enum(Object.keys(errorStatus)).describe('The kind of error'),
   code: integer.describe('The HTTP status'),

@@ -4,7 +4,7 @@ import { MAX_LABEL_LENGTH } from '../notification.ts';
 import { OPERATOR, roles } from '../token.ts';
 import { component, nullable, string, text, timestamp } from './schemas.ts';
 
-/** A token (docs/api.md#tokens). */
+/** docs/api.md#tokens */
 export const token = component('Token', 'An API token, without the token itself', {
   id: string('ID of the token, assigned by the service'),
   label: text(MAX_LABEL_LENGTH).describe('What the token is for'),
@@ -15,10 +15,8 @@ export const token = component('Token', 'An API token, without the token itself'
   created_at: timestamp('When the token was created'),
 });
 
-/** A token in responses. */
 export type TokenRecord = z.infer<typeof token>;
 
-/** A new token, which no other response contains. */
 export const createdToken = token
   .omit({ issuer: true, created_at: true })
   .extend({ token: string('The token. No other response contains it') })
@@ -27,7 +25,7 @@ export type CreatedToken = z.infer<typeof createdToken>;
 
 const auditText = z.string().max(MAX_AUDIT_TEXT_LENGTH);
 
-/** An audit entry (docs/api.md#audit). */
+/** docs/api.md#audit */
 export const audit = component('Audit', 'A change, test or redelivery', {
   id: string('ID of the entry, assigned by the service'),
   timestamp: timestamp('When the change was made'),
