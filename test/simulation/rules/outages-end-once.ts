@@ -165,11 +165,17 @@ const problemsOf = (
     const announcedMs = announced.at(-1) ?? 0;
     // After a pause of the stream, alerts had arrived before.
     const pausedMs = announcedMs - (pause?.untilMs ?? 0);
+    const [, day, time, offset = 'Z'] = FIRST_FAILURE.exec(text) ?? [];
+    const beganAtMs = Date.parse(`${day}T${time}${offset}`) - startMs;
     const fromMs = pause && pausedMs >= 0 && pausedMs < MAX_NOTICE_MS ? pause.fromMs : announcedMs;
     // Records have the times of senders, whose clocks may be ahead.
     const untilMs = atMs + scenario.maxSkewMs;
     const before = alerts.filter(({ failedMs }) => failedMs.some((timeMs) => timeMs < atMs));
-    const deliveredMs = before.map((alert) => alert.endedMs).filter((timeMs) => timeMs > fromMs && timeMs <= untilMs);
+    const isNamed = ({ eventId }: Alert): boolean => text.includes(`Event: ${eventId}\n`);
+    // The notice that announces an outage may be sent after its end, and SES and SNS fail without an attempt that counts.
+    const deliveredMs = [...before, ...alerts.filter((alert) => isUnattempted(alert) && isNamed(alert))]
+      .map((alert) => alert.endedMs)
+      .filter((timeMs) => timeMs > Math.min(fromMs, beganAtMs) && timeMs <= untilMs);
     const endedAtMs = Math.min(...deliveredMs);
     const lastMs = Math.max(...deliveredMs, ...arrived.filter((timeMs) => timeMs <= atMs));
     const isLasting = before.some(
@@ -182,13 +188,11 @@ const problemsOf = (
       delivered: within.filter((alert) => alert.isDelivered && alert.endedMs <= endedAtMs).length,
       stillFailed: within.filter(({ isStillFailed }) => isStillFailed).length,
     };
-    const [, day, time, offset = 'Z'] = FIRST_FAILURE.exec(text) ?? [];
-    const beganAtMs = Date.parse(`${day}T${time}${offset}`) - startMs;
     const ofOutage = alerts.filter(
       (alert) =>
         isUnattempted(alert) ||
         // The alert that ended it, the first one that was reported, may have failed before it began.
-        text.includes(`Event: ${alert.eventId}\n`) ||
+        isNamed(alert) ||
         // After a redelivery, only the end of its last attempt is known, which is written a moment later.
         alert.failedMs.some((timeMs) => timeMs >= beganAtMs - 1_000),
     );
