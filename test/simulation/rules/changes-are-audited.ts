@@ -37,7 +37,8 @@ const isOfDelivery = (kind: PersonAction['kind']): boolean => kind === 'redelive
 /** Returns whether an action certainly changes something: settings may be as they were, and there may be no secret or mute. */
 const isChange = (action: PersonAction, { people, scenario }: Observations): boolean => {
   if (['unsign', 'contacts', 'fallback'].includes(action.kind)) return false;
-  if (action.kind === 'mute' && action.lengthMs === 0) return false;
+  // A short mute may be over when it is stored.
+  if (action.kind === 'mute' && action.lengthMs < MAX_RUN_MS) return false;
   if (action.kind !== 'summaries') return true;
   if (action.summaries === undefined) return false;
   const others = people.flatMap(({ action: other }) =>
