@@ -1,6 +1,6 @@
 import { eventIdOf } from '../world/alarm-events.ts';
 import type { HistoryEntry, Observations } from '../world/observations.ts';
-import { recipientsOf as addressesOf } from '../world/receivers.ts';
+import { type Arrival, recipientsOf as addressesOf } from '../world/receivers.ts';
 import { isSentByAws, type PlannedEvent, type PlannedTenant } from '../world/scenario.ts';
 import { createOutcomes, isOnlyOfType, type Outcomes } from './alert-outcomes.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';
@@ -257,11 +257,14 @@ export const unreachedEventsAreEscalated: Rule = {
       const isTimed =
         entries.length === ofEvent.length &&
         ofEvent.every((each) => outcomes.arrivalsOf(each).every((arrival) => arrival.atMs > byMs));
+      // That of an earlier event in the same hour may be retried: its own deadline is that event's.
+      const isOfEarlier = ({ numbers }: Arrival): boolean =>
+        eventsOf(scenario).some((other) => numbers.includes(other.number) && other.atMs < event.atMs);
       const isEscalated = (to: string): boolean =>
         notices.some(
           ({ kind, state, alarm, arrival }) =>
             arrival.to === to &&
-            (!isTimed || arrival.atMs <= noticeByMs(tenant, to, atMs, observations)) &&
+            (!isTimed || isOfEarlier(arrival) || arrival.atMs <= noticeByMs(tenant, to, atMs, observations)) &&
             startMs + arrival.atMs >= startOfHour(startMs + firstFailedMs - TOLERANCE_MS) &&
             state === event.state &&
             ((kind === 'unreached' && alarm === event.alarm) || kind === 'unreached-summary'),
