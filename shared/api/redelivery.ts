@@ -1,6 +1,6 @@
 import type { LimitOf } from '../adapters/accounts/account-repository.ts';
 import type { DeliveryChanges } from '../adapters/deliveries/delivery-changes.ts';
-import type { DeliveryReader } from '../adapters/deliveries/delivery-reader.ts';
+import type { DeliveryFilter, DeliveryReader } from '../adapters/deliveries/delivery-reader.ts';
 import type { FailedMessage, FailedMessageList } from '../adapters/deliveries/failed-message-list.ts';
 import { type Counters, dailyCounter, takeUpTo } from '../adapters/dynamodb/counters.ts';
 import type { TransactItem } from '../adapters/dynamodb/transactions.ts';
@@ -55,6 +55,46 @@ const readDelivery = async (
   return record;
 };
 
+/** Returns where a request starts: with its marker, that of the previous response. */
+const cursorOf = (marker: string | undefined, nowMs: number): RedeliveryCursor =>
+  marker === undefined ? { beganAtMs: nowMs, after: null } : parseRedeliveryMarker(marker);
+
+/** What a request has done so far, and where the next one continues. */
+class Progress {
+  count = 0;
+  after: string | null;
+  readonly #beganAtMs: number;
+  readonly #timeLeft: () => number;
+
+  /** @param timeLeft returns the milliseconds until the function times out */
+  constructor({ beganAtMs, after }: RedeliveryCursor, timeLeft: () => number) {
+    this.after = after;
+    this.#beganAtMs = beganAtMs;
+    this.#timeLeft = timeLeft;
+  }
+
+  mustStop(): boolean {
+    return this.#timeLeft() < MIN_TIME_LEFT_MS || this.count >= MAX_DELIVERIES;
+  }
+
+  /** @param nothing why the request did nothing, if so */
+  end(nothing: string): RedeliveryResult {
+    return { count: this.count, next_marker: null, ...(this.count === 0 && { reason: nothing }) };
+  }
+
+  stop(): RedeliveryResult {
+    const next_marker = redeliveryMarker({ beganAtMs: this.#beganAtMs, after: this.after });
+    return { count: this.count, next_marker, ...(this.count === 0 && { reason: NOTHING_YET }) };
+  }
+
+  /** Stops after an error, because the response must state what was done. */
+  afterError(message: string, { tenant, id }: NotificationKey, error: unknown): RedeliveryResult {
+    if (this.count === 0) throw error;
+    logger.error(message, { tenant_id: tenant, notification_id: id, ...errorTrace(error) });
+    return this.stop();
+  }
+}
+
 /** `limitOf` returns the daily limit of redeliveries of a tenant. */
 export type RedeliveryDependencies = {
   notifications: Pick<NotificationRepository, 'targets'>;
@@ -65,21 +105,15 @@ export type RedeliveryDependencies = {
   limitOf: LimitOf;
 };
 
-/** The failures that a request covers. */
+/** The failures that a request covers, and why nothing is sent if there are none to send. */
 type Range = RedeliveryCursor & {
   sinceMs: number;
   isIncluded: (message: FailedMessage) => boolean;
-  /** Why nothing is sent, if there is nothing to send. */
   nothingToSend: string;
 };
 
-/** The destination of the messages, and a function that counts as many of them as the daily limit permits. */
-type RedeliveryQueue = {
-  tenant: string;
-  queueUrl: string;
-  dailyLimit: number;
-  count: (amount: number) => Promise<number>;
-};
+/** `count` counts as many messages as the daily limit permits, and returns how many. */
+type RedeliveryQueue = { tenant: string; queueUrl: string; count: (amount: number) => Promise<number> };
 
 /** A message to send, and the stored message that it is a copy of. */
 type Redelivery = OutgoingMessage & { stored: FailedMessage };
@@ -111,8 +145,15 @@ export const createRedelivery = (
   { SENDER_QUEUES }: Pick<ParsedEnvironment<'redeliver'>, 'SENDER_QUEUES'>,
   clock: Clock = Date.now,
 ) => {
-  const rangeOfEvent = async (key: NotificationKey, eventId: string): Promise<Range> => {
-    const record = await readDelivery(deliveries, key, eventId, clock());
+  const rangeOf = async (key: NotificationKey, request: RedeliveryRequest): Promise<Range> => {
+    const { event_id: eventId, since: sinceMs = 0, marker } = request;
+    const nowMs = clock();
+    if (eventId === undefined) {
+      const { beganAtMs, after } = cursorOf(marker, nowMs);
+      const isIncluded = () => true;
+      return { sinceMs, beganAtMs: Math.min(beganAtMs, nowMs), after, isIncluded, nothingToSend: NOTHING_FAILED };
+    }
+    const record = await readDelivery(deliveries, key, eventId, nowMs);
     return {
       sinceMs: record.updated_at_ms,
       beganAtMs: record.updated_at_ms + 1,
@@ -121,21 +162,6 @@ export const createRedelivery = (
       nothingToSend: notRedelivered(record),
     };
   };
-
-  const rangeOfTime = (sinceMs: number, marker: string | undefined): Range => {
-    const nowMs = clock();
-    const cursor = marker === undefined ? { beganAtMs: nowMs, after: null } : parseRedeliveryMarker(marker);
-    return {
-      sinceMs,
-      beganAtMs: Math.min(cursor.beganAtMs, nowMs),
-      after: cursor.after,
-      isIncluded: () => true,
-      nothingToSend: NOTHING_FAILED,
-    };
-  };
-
-  const rangeOf = async (key: NotificationKey, { event_id, since = 0, marker }: RedeliveryRequest): Promise<Range> =>
-    event_id === undefined ? rangeOfTime(since, marker) : rangeOfEvent(key, event_id);
 
   /** Splits messages into those to send and those that can never be sent. The rest may be sent by a later request. */
   const classify = async (messages: readonly FailedMessage[]) => {
@@ -150,7 +176,7 @@ export const createRedelivery = (
     };
   };
 
-  /** Deletes messages that were sent or are stale. If that fails, the records still prevent a second round. */
+  /** If messages cannot be deleted, their records still prevent a second round. */
   const deleteMessages = async (tenant: string, messages: readonly FailedMessage[]): Promise<void> => {
     const ids = { tenant_id: tenant, messages: messages.length };
     await failedMessages
@@ -158,7 +184,10 @@ export const createRedelivery = (
       .catch((error: unknown) => logger.warn('failed messages not deleted', { ...ids, ...errorTrace(error) }));
   };
 
-  /** Creates the count of one request. Its first amount is counted in one transaction with the audit entry. */
+  /**
+   * Creates the count of one request. Its first amount is counted in one transaction with the audit entry: nothing is
+   * redelivered without an entry, and if it cannot be written, the limit is not used up.
+   */
   const createCount = (tenant: string, dailyLimit: number, entry: () => TransactItem) => {
     let isRecorded = false;
     return (amount: number): Promise<number> =>
@@ -173,10 +202,7 @@ export const createRedelivery = (
       });
   };
 
-  /**
-   * Counts and sends messages, as many as the daily limit permits. Those that SQS does not confirm count, too, because it
-   * may have them.
-   */
+  /** Messages that SQS does not confirm count toward the limit, too, because it may have them. */
   const send = async (
     { tenant, queueUrl, count }: RedeliveryQueue,
     due: readonly FailedMessage[],
@@ -196,64 +222,43 @@ export const createRedelivery = (
     return { sent, firstUnsent, isLimitReached: counted < due.length && unsent.size === 0 };
   };
 
-  const run = async (queue: RedeliveryQueue, key: NotificationKey, range: Range, timeLeft: () => number) => {
-    const { tenant, id } = key;
-    const { dailyLimit } = queue;
-    let [count, bytes, after] = [0, 0, range.after];
-    const result = (next: string | null): RedeliveryResult => ({
-      count,
-      next_marker: next,
-      ...(count === 0 && { reason: next === null ? range.nothingToSend : NOTHING_YET }),
-    });
-    const stopAt = (position: string | null): RedeliveryResult =>
-      result(redeliveryMarker({ beganAtMs: range.beganAtMs, after: position }));
-
-    try {
-      const listed = { sinceMs: range.sinceMs, after, untilMs: range.beganAtMs };
-      for await (const group of failedMessages.list({ tenant, id }, listed)) {
-        if (timeLeft() < MIN_TIME_LEFT_MS || count === MAX_DELIVERIES) return stopAt(after);
-        const messages = group.filter(range.isIncluded);
-        const { due, stale } = await classify(messages);
-        const fitting = withinRequest(due, count, bytes);
-        const { sent, firstUnsent, isLimitReached } = await send(queue, fitting);
-        await deleteMessages(tenant, [...sent, ...stale]);
-        count += sent.length;
-        bytes += sent.reduce((sum, { bodyBytes }) => sum + bodyBytes, 0);
-        const nextDue = firstUnsent ?? due[fitting.length];
-        if (nextDue) {
-          if (count === 0) throw isLimitReached ? redeliveryLimitReached(dailyLimit, clock()) : unavailable();
-          return stopAt(messages[messages.indexOf(nextDue) - 1]?.position ?? after);
-        }
-        after = messages.at(-1)?.position ?? after;
-      }
-      return result(null);
-    } catch (error) {
-      // The response must state what was sent.
-      if (count === 0) throw error;
-      logger.error('redelivery interrupted', { tenant_id: tenant, notification_id: id, ...errorTrace(error) });
-      return stopAt(after);
-    }
-  };
-
-  /**
-   * @param timeLeft returns the milliseconds until the function times out
-   * @param entry returns the audit entry of the request, which is written with the count of its first deliveries
-   */
+  /** @param entry returns the audit entry of the request */
   return async (
     key: NotificationKey,
     request: RedeliveryRequest,
     timeLeft: () => number,
     entry: () => TransactItem,
   ): Promise<RedeliveryResult> => {
-    const [target, dailyLimit] = await Promise.all([notifications.targets([key]).find(key), limitOf(key.tenant)]);
+    const { tenant } = key;
+    const [target, dailyLimit] = await Promise.all([notifications.targets([key]).find(key), limitOf(tenant)]);
     if (!target) throw notFound('The notification');
-    const queue = {
-      tenant: key.tenant,
-      queueUrl: SENDER_QUEUES[target.type],
-      dailyLimit,
-      count: createCount(key.tenant, dailyLimit, entry),
-    };
-    return run(queue, key, await rangeOf(key, request), timeLeft);
+    const queue = { tenant, queueUrl: SENDER_QUEUES[target.type], count: createCount(tenant, dailyLimit, entry) };
+    const { sinceMs, beganAtMs, after, isIncluded, nothingToSend } = await rangeOf(key, request);
+    const progress = new Progress({ beganAtMs, after }, timeLeft);
+    let bytes = 0;
+
+    try {
+      for await (const group of failedMessages.list(key, { sinceMs, after, untilMs: beganAtMs })) {
+        if (progress.mustStop()) return progress.stop();
+        const messages = group.filter(isIncluded);
+        const { due, stale } = await classify(messages);
+        const fitting = withinRequest(due, progress.count, bytes);
+        const { sent, firstUnsent, isLimitReached } = await send(queue, fitting);
+        await deleteMessages(tenant, [...sent, ...stale]);
+        progress.count += sent.length;
+        bytes += sent.reduce((sum, { bodyBytes }) => sum + bodyBytes, 0);
+        const next = firstUnsent ?? due[fitting.length];
+        const last = next ? messages[messages.indexOf(next) - 1] : messages.at(-1);
+        if (next && progress.count === 0) {
+          throw isLimitReached ? redeliveryLimitReached(dailyLimit, clock()) : unavailable();
+        }
+        progress.after = last?.position ?? progress.after;
+        if (next) return progress.stop();
+      }
+      return progress.end(nothingToSend);
+    } catch (error) {
+      return progress.afterError('redelivery interrupted', key, error);
+    }
   };
 };
 
@@ -275,17 +280,11 @@ export const createRetryNow = ({ notifications, deliveries }: RetryDependencies,
     const found = await readDelivery(deliveries, key, eventId, nowMs);
     const isRequestable = isWaiting(found, nowMs) && !wasRetryRequested(found, nowMs);
     if (isRequestable) await record();
-    const isRequested = isRequestable && (await deliveries.requestRetry(found, nowMs));
-    const result = { count: isRequested ? 1 : 0, next_marker: null };
-    if (isRequested) return result;
-    return { ...result, reason: isRequestable ? CHANGED_MEANWHILE : notRetried(found, nowMs) };
+    if (isRequestable && (await deliveries.requestRetry(found, nowMs))) return { count: 1, next_marker: null };
+    return { count: 0, next_marker: null, reason: isRequestable ? CHANGED_MEANWHILE : notRetried(found, nowMs) };
   };
 
-  /**
-   * @param request with the ID of one event, or the marker of the previous response, if any
-   * @param timeLeft returns the milliseconds until the function times out
-   * @param record writes the audit entry of the request. It is called once, before the first write
-   */
+  /** @param record writes the audit entry of the request. It is called once, before the first write */
   return async (
     key: NotificationKey,
     { event_id: eventId, marker }: Pick<RedeliveryRequest, 'event_id' | 'marker'>,
@@ -294,48 +293,34 @@ export const createRetryNow = ({ notifications, deliveries }: RetryDependencies,
   ): Promise<RedeliveryResult> => {
     if (!(await notifications.targets([key]).find(key))) throw notFound('The notification');
     if (eventId !== undefined) return retryEvent(key, eventId, record);
-    const start = marker === undefined ? { beganAtMs: clock(), after: null } : parseRedeliveryMarker(marker);
-    let [count, isRecorded, isAnyRequested] = [0, false, false];
-    let after = start.after;
-    const result = (next: string | null): RedeliveryResult => {
-      const nothing = isAnyRequested ? ALL_REQUESTED : NOTHING_WAITS;
-      return { count, next_marker: next, ...(count === 0 && { reason: next === null ? nothing : NOTHING_YET }) };
-    };
-    const stop = (): RedeliveryResult => result(redeliveryMarker({ ...start, after }));
-    const mustStop = (): boolean => timeLeft() < MIN_TIME_LEFT_MS || count >= MAX_DELIVERIES;
+    const progress = new Progress(cursorOf(marker, clock()), timeLeft);
+    let [isRecorded, isAnyRequested] = [false, false];
 
     try {
-      let before = after ?? undefined;
+      let before = progress.after ?? undefined;
       do {
-        if (mustStop()) return stop();
-        const page = await deliveries.listPage(key, {
-          limit: MAX_DELIVERIES,
-          before,
-          filter: { statuses: ['pending'] },
-        });
+        if (progress.mustStop()) return progress.stop();
+        const filter: DeliveryFilter = { statuses: ['pending'] };
+        const page = await deliveries.listPage(key, { limit: MAX_DELIVERIES, before, filter });
         const waiting = page.records.filter((found) => isWaiting(found, clock()));
         const requestable = waiting.filter((found) => !wasRetryRequested(found, clock()));
         isAnyRequested ||= requestable.length < waiting.length;
         for (const group of inBatches(requestable, CONCURRENT_WRITES)) {
-          if (mustStop()) return stop();
+          if (progress.mustStop()) return progress.stop();
           if (!isRecorded) await record();
           isRecorded = true;
           const writes = await Promise.allSettled(group.map((found) => deliveries.requestRetry(found, clock())));
-          count += writes.filter((write) => write.status === 'fulfilled' && write.value).length;
+          progress.count += writes.filter((write) => write.status === 'fulfilled' && write.value).length;
           const failed = writes.find((write) => write.status === 'rejected');
           if (failed) throw failed.reason;
-          after = group.at(-1)?.sk ?? after;
+          progress.after = group.at(-1)?.sk ?? progress.after;
         }
         before = page.before;
-        after = before ?? after;
+        progress.after = before ?? progress.after;
       } while (before !== undefined);
-      return result(null);
+      return progress.end(isAnyRequested ? ALL_REQUESTED : NOTHING_WAITS);
     } catch (error) {
-      // The response must state what was changed.
-      if (count === 0) throw error;
-      const ids = { tenant_id: key.tenant, notification_id: key.id };
-      logger.error('retry interrupted', { ...ids, ...errorTrace(error) });
-      return stop();
+      return progress.afterError('retry interrupted', key, error);
     }
   };
 };
