@@ -1,5 +1,3 @@
-import { createAccountAdministration } from '../shared/adapters/accounts/account-administration.ts';
-import { createTestCounter } from '../shared/adapters/accounts/test-counter.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
 import { notificationBody, query, validBody } from '../shared/api/request.ts';
@@ -9,13 +7,8 @@ import { destinationBody } from '../shared/contracts/notification.ts';
 import { serializeRequest } from '../shared/contracts/webhook-request.ts';
 
 const { environment, client, endpoint } = apiFunction('test-new-notification');
-const accounts = createAccountAdministration(client, environment.ACCOUNTS_TABLE);
 const audits = createAuditLog(client, environment);
-const runTest = createTestRunner(
-  createTestCounter(client, environment.ACCOUNTS_TABLE),
-  accounts.currentLimit('testsPerTenantPerDay', environment.TENANT_LIMITS),
-  environment,
-);
+const runTest = createTestRunner(client, environment);
 
 /** POST /test-notification: 200 with the result of a test message to a destination that is not stored. */
 export const handler = endpoint(

@@ -1,5 +1,3 @@
-import { createAccountAdministration } from '../shared/adapters/accounts/account-administration.ts';
-import { createTestCounter } from '../shared/adapters/accounts/test-counter.ts';
 import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
 import { apiFunction } from '../shared/api/endpoint.ts';
@@ -9,14 +7,9 @@ import { createTestRunner, parseTestState } from '../shared/api/test-runner.ts';
 import { notFound } from '../shared/domain/errors.ts';
 
 const { environment, client, endpoint } = apiFunction('test-notification');
-const accounts = createAccountAdministration(client, environment.ACCOUNTS_TABLE);
 const audits = createAuditLog(client, environment);
 const notifications = createTargetReader(client, environment.NOTIFICATIONS_TABLE);
-const runTest = createTestRunner(
-  createTestCounter(client, environment.ACCOUNTS_TABLE),
-  accounts.currentLimit('testsPerTenantPerDay', environment.TENANT_LIMITS),
-  environment,
-);
+const runTest = createTestRunner(client, environment);
 
 /** POST /notifications/{id}/test: 200 with the result of a test message. */
 export const handler = endpoint(

@@ -26,10 +26,8 @@ export type FunctionName =
   | 'report-deliveries'
   | SenderName;
 
-/** The name of the sender function of a notification type. */
 export type SenderName = `send-${NotificationTypeId}`;
 
-/** Returns the name of the sender function of a notification type. */
 export const senderName = <Type extends NotificationTypeId>(type: Type): `send-${Type}` => `send-${type}`;
 
 const tokens = { TOKENS_TABLE: nonEmptyString, TOKEN_CACHE_SECONDS: nonNegativeNumber };
@@ -37,13 +35,12 @@ const notifications = { NOTIFICATIONS_TABLE: nonEmptyString };
 const links = { LINK_SCHEME: oneOf('http', 'https') };
 const audits = { AUDITS_TABLE: nonEmptyString, AUDIT_RETENTION_DAYS: nonNegativeNumber };
 const accounts = { ACCOUNTS_TABLE: nonEmptyString };
-/** The limits of the deployment, and the table of accounts, which may override them. */
+/** Accounts may override the limits of the deployment. */
 const limits = { ...accounts, TENANT_LIMITS: numberByLimit };
 const tests = { ...tokens, ...limits, ...audits, SENDER_FUNCTIONS: stringByType };
 const senderQueues = { SENDER_QUEUES: stringByType };
 const queues = { ...senderQueues, DEAD_LETTER_QUEUE: url };
 const deliveries = { DELIVERIES_TABLE: nonEmptyString };
-/** The queue of delivery reports. */
 const reports = { REPORTS_QUEUE: url };
 const retryDelays = { RETRY_DELAY_SCALE: nonNegativeNumber };
 const sender = {
@@ -58,7 +55,7 @@ const sender = {
 const ses = { EMAIL_FROM: nonEmptyString, EMAIL_REPLY_TO: optionalString, CONFIGURATION_SET: nonEmptyString };
 /** Emails have links to the page that stops them. */
 const email = { ...limits, ...ses, ...reports, API_URL: url };
-/** CIDR blocks that tenant URLs may reach in addition to public addresses. */
+/** What tenant URLs may reach in addition to public addresses. */
 const egress = { EGRESS_ALLOW: commaSeparated };
 
 /**
@@ -66,14 +63,7 @@ const egress = { EGRESS_ALLOW: commaSeparated };
  * its own once at cold start (`parseEnvironment`), so an invalid configuration fails immediately.
  */
 export const environments = {
-  'create-notification': {
-    ...tokens,
-    ...notifications,
-    ...links,
-    ...limits,
-    ...audits,
-    ...egress,
-  },
+  'create-notification': { ...tokens, ...notifications, ...links, ...limits, ...audits, ...egress },
   'list-notifications': { ...tokens, ...notifications, ...links },
   'get-notification': { ...tokens, ...notifications, ...accounts },
   'update-notification': { ...tokens, ...notifications, ...links, ...audits, ...egress },
@@ -87,14 +77,7 @@ export const environments = {
   'list-failures': { ...tokens, ...notifications, ...deliveries, ...links },
   'create-signing-secret': { ...tokens, ...notifications, ...audits },
   'delete-signing-secret': { ...tokens, ...notifications, ...audits },
-  redeliver: {
-    ...tokens,
-    ...notifications,
-    ...deliveries,
-    ...limits,
-    ...senderQueues,
-    ...audits,
-  },
+  redeliver: { ...tokens, ...notifications, ...deliveries, ...limits, ...senderQueues, ...audits },
   'get-account': { ...tokens, ...notifications, ...limits },
   'update-account': { ...tokens, ...accounts, ...notifications, ...audits },
   'rotate-signing-secret': { ...tokens, ...accounts, ...audits },
@@ -147,7 +130,6 @@ export const environments = {
 
 type Environments = typeof environments;
 
-/** The parsed environment of a function. */
 export type ParsedEnvironment<Name extends FunctionName> = {
   [Key in keyof Environments[Name]]: Environments[Name][Key] extends Variable<infer Value> ? Value : never;
 };
@@ -157,11 +139,7 @@ const hasVariables = <Name extends FunctionName>(
   name: Name,
 ): values is ParsedEnvironment<Name> => Object.keys(environments[name]).every((variable) => variable in values);
 
-/**
- * Parses the environment of a function. Other variables are ignored.
- *
- * @throws Error with the names of the invalid variables
- */
+/** @throws Error with the names of the invalid variables */
 export const parseEnvironment = <Name extends FunctionName>(
   name: Name,
   variables: Readonly<Record<string, string | undefined>> = process.env,
@@ -179,5 +157,4 @@ export const parseEnvironment = <Name extends FunctionName>(
   throw new Error(`Environment variables are missing or invalid: ${invalid.join(', ')}.`);
 };
 
-/** The name of an environment variable of any function. */
 export type VariableName = { [Name in FunctionName]: keyof Environments[Name] }[FunctionName];

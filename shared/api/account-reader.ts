@@ -11,8 +11,7 @@ import type { TokenRecord } from '../contracts/responses/tokens-and-audits.ts';
 import { effectiveLimits, type TenantLimits } from '../contracts/tenant-limits.ts';
 import { MAX_TOKENS } from '../contracts/token.ts';
 import { unknownFallbacks } from '../domain/errors.ts';
-import type { Clock } from '../domain/time.ts';
-import { dayEndMs } from '../domain/time.ts';
+import { type Clock, dayEndMs } from '../domain/time.ts';
 import { type Caller, isPermitted } from '../domain/token.ts';
 import { mutedUntil } from '../domain/withheld.ts';
 import { takePage } from './request.ts';
@@ -171,11 +170,10 @@ export const assertExistingFallbacks = async (
   if (unknown.length > 0) throw unknownFallbacks(unknown);
 };
 
-/** Returns the tokens that have not expired at a time in ms since the epoch. */
 export const unexpiredTokens = (tokens: readonly TokenEntry[], nowMs: number): TokenEntry[] =>
   tokens.filter(({ expires_at_ms }) => expires_at_ms > nowMs);
 
-/** Returns a token as tenants see it (docs/api.md#tokens). */
+/** As tenants see it (docs/api.md#tokens). */
 export const tokenRecord = ({ id, label, role, issuer, created_at_ms, expires_at_ms }: TokenEntry): TokenRecord => ({
   id,
   label,

@@ -12,11 +12,7 @@ import { malformedMarker, notFound } from '../domain/errors.ts';
 import type { DeliveryTarget, NotificationKey } from '../domain/notification.ts';
 import { isNotificationId } from '../domain/notification-id.ts';
 import type { Clock } from '../domain/time.ts';
-import type { DeliverySelection } from './request.ts';
-import { takeFitting, takePage } from './request.ts';
-
-/** Records of a page, and the sort key that the next page must be below, if any. */
-type HistoryPage = { records: DeliveryRecord[]; before: string | undefined };
+import { type DeliverySelection, takeFitting, takePage } from './request.ts';
 
 /**
  * Creates the function that returns a page of a notification's deliveries, newest first. The marker of a page is that of
@@ -40,23 +36,21 @@ export const createDeliveryHistory =
     const before = marker === null ? undefined : sortKeyOfMarker(marker);
     if (marker !== null && before === undefined) throw malformedMarker();
 
-    const ofEvent = async (eventId: string): Promise<HistoryPage> => {
+    const ofEvent = async (eventId: string) => {
       const records = await deliveries.readAll([deliveryKey({ tenant_id: key.tenant, event_id: eventId }, key.id)]);
       return { records: records.filter(({ sk }) => before === undefined || sk < before), before: undefined };
     };
-    // One more than the page, to know whether it is the last one.
-    const matching = (filter: DeliveryFilter): Promise<HistoryPage> =>
-      deliveries.listPage(key, { limit: limit + 1, before, filter });
-
-    const page = 'eventId' in selection ? await ofEvent(selection.eventId) : await matching(selection.filter);
+    const page =
+      'eventId' in selection
+        ? await ofEvent(selection.eventId)
+        : // One more than the page, to know whether it is the last one.
+          await deliveries.listPage(key, { limit: limit + 1, before, filter: selection.filter });
     const nowMs = clock();
     const records = page.records.filter((record) => !isExpired(record, nowMs));
 
     const hasRecord = async (): Promise<boolean> => (await deliveries.listPage(key, { limit: 1 })).records.length > 0;
-    // These reads are needed only to distinguish an empty history from an unknown notification.
-    if (page.records.length === 0 && page.before === undefined) {
-      if (!(await notifications.exists(key)) && !(await hasRecord())) throw notFound('The notification');
-    }
+    const isEmpty = page.records.length === 0 && page.before === undefined;
+    if (isEmpty && !(await notifications.exists(key)) && !(await hasRecord())) throw notFound('The notification');
 
     const { values, rest } = await takeFitting(
       records.map((record) => listedDelivery(record, withResponses)),
@@ -66,7 +60,7 @@ export const createDeliveryHistory =
     return { values, next: last === undefined ? null : historyMarker(last) };
   };
 
-/** The maximum number of notifications that a search reads. */
+/** That a search reads. */
 const MAX_NOTIFICATIONS = 25;
 
 /**
@@ -93,7 +87,7 @@ export type SearchDependencies = {
   readDestinationList: ReadDestinationList;
 };
 
-/** The caller of a search. `timeLeft` returns the milliseconds until the function times out. */
+/** `timeLeft` returns the milliseconds until the function times out. */
 type Search = { tenant: string; withResponses: boolean; limit: number; timeLeft: () => number };
 
 /**
@@ -177,7 +171,6 @@ export const createDeliverySearch = (
     return { values, next: rest === undefined ? reached : (markers[values.length - 1] ?? null) };
   };
 
-  /** Returns the stored list of an event's destinations, empty if there is none. */
   const destinationsOf = async (tenant: string, eventId: string): Promise<string[]> => {
     try {
       return await readDestinationList(deliveryKey({ tenant_id: tenant, event_id: eventId }, FIRST));
@@ -239,15 +232,13 @@ export const createDeliverySearch = (
 /** The maximum number of notifications on a page: the last success of each is a query. */
 const MAX_FAILING_NOTIFICATIONS = 100;
 
-/** Returns failures as tenants see them (docs/api.md#failures). */
+/** As tenants see them (docs/api.md#failures). */
 export const failureFields = (failures: Omit<NotificationFailures, 'notificationId'>) => ({
   failed: failures.failedCount,
   first_failed_at: failures.firstFailedAtMs,
   last_failed_at: failures.lastFailedAtMs,
   last_reason: failures.lastReason ?? null,
 });
-
-type Found = { id: string; target: DeliveryTarget; failures: NotificationFailures };
 
 /**
  * Creates the function that returns a page of a tenant's notifications with failures, by ID. It omits deleted and
@@ -257,29 +248,27 @@ export const createFailureList = (
   failures: FailureReader,
   notifications: Pick<NotificationRepository, 'targets'>,
 ): ((tenant: string, page: Page) => Promise<Slice<ListedFailures>>) => {
-  async function* existing(tenant: string, start: string | null, groupSize: number): AsyncGenerator<Found> {
+  async function* existing(tenant: string, start: string | null, groupSize: number) {
     for await (const group of failures.list(tenant, start, groupSize)) {
-      const keys = group.map(({ notificationId: id }) => ({ tenant, id }));
-      const targets = notifications.targets(keys);
+      const targets = notifications.targets(group.map(({ notificationId: id }) => ({ tenant, id })));
       for (const found of group) {
         const id = found.notificationId;
         const target = await targets.find({ tenant, id }).catch(omitUnreadable);
-        if (target) yield { id, target, failures: found };
+        if (target) yield { id, target, found };
       }
     }
   }
 
-  const listed = async (tenant: string, { id, target, failures: found }: Found): Promise<ListedFailures> => ({
-    notification_id: id,
-    notification_label: target.label ?? null,
-    type: target.type,
-    ...failureFields(found),
-    last_delivered_at: await failures.lastDeliveredAtMs({ tenant, id: id }, found.firstFailedAtMs),
-  });
-
   return async (tenant, { limit, marker }) => {
     const maxCount = Math.min(limit, MAX_FAILING_NOTIFICATIONS);
     const { values, next } = await takePage(existing(tenant, marker, maxCount + 1), maxCount);
-    return { values: await Promise.all(values.map((found) => listed(tenant, found))), next };
+    const listed = values.map(async ({ id, target, found }) => ({
+      notification_id: id,
+      notification_label: target.label ?? null,
+      type: target.type,
+      ...failureFields(found),
+      last_delivered_at: await failures.lastDeliveredAtMs({ tenant, id }, found.firstFailedAtMs),
+    }));
+    return { values: await Promise.all(listed), next };
   };
 };

@@ -56,7 +56,6 @@ const authorization = (permission: Permission): ApiMiddleware => ({
 const auditText = (text: string | null): string | undefined =>
   [...replaceControls(text ?? '')].slice(0, MAX_AUDIT_TEXT_LENGTH).join('') || undefined;
 
-/** Returns the context of what a request changes. */
 export const changeContext = (request: ApiRequest, { token: { id, label } }: Caller): ChangeContext => {
   const parameters = query(request);
   const { requestId, http } = request.requestContext;
@@ -134,7 +133,7 @@ export const apiFunction = <Name extends EndpointName>(name: Name, { cachesToken
   };
 };
 
-/** The maximum number of tokens that an execution environment caches. */
+/** In tokens. */
 const CACHE_SIZE = 1_000;
 
 /** Returns the caller of a token, or undefined if the token is not valid. */
@@ -173,15 +172,12 @@ const toServiceError = (error: unknown): ServiceError => {
   return isDependencyFailure(error) ? unavailable(error) : internalError();
 };
 
-/** What is known of a request when an error is thrown. */
-type ErrorContext = Context & { caller?: Caller; appliedPreference?: string | undefined };
-
 /**
  * Responds to thrown errors, and logs those with a 5xx status. It counts those that occur because DynamoDB throttles
  * only the caller's partition, so that alarms can exclude them. It must be the first middleware, to handle errors of all
  * others.
  */
-export const errorHandler = (): MiddlewareObj<ApiRequest, ApiResponse, Error, ErrorContext> => {
+export const errorHandler = (): MiddlewareObj<ApiRequest, ApiResponse, Error, Context & Partial<CallerContext>> => {
   const isTenantThrottled = createThrottlingWatch(Date.now);
   return {
     onError: ({ event, error, context: { caller, appliedPreference } }) => {
@@ -202,12 +198,11 @@ export const errorHandler = (): MiddlewareObj<ApiRequest, ApiResponse, Error, Er
   };
 };
 
-/** The maximum length of a `Prefer` header, in UTF-16 units. A longer one is ignored. */
+/** In UTF-16 units. A longer header is ignored. */
 export const MAX_PREFER_LENGTH = 1_024;
 
-/** A token (RFC 9110, section 5.6.2). */
+/** A token and a quoted string (RFC 9110, sections 5.6.2 and 5.6.4). */
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-/** A quoted string (RFC 9110, section 5.6.4). */
 const QUOTED = /^"(?:[^"\\]|\\.)*"$/;
 
 /** Splits a text at a separator, except within quoted strings. */

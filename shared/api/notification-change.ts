@@ -7,8 +7,7 @@ import type {
 } from '../adapters/notifications/notification-repository.ts';
 import type { AuditedEndpoint } from '../contracts/audit.ts';
 import { type NotificationAttributes, parseNotification } from '../contracts/notification.ts';
-import type { UrlRule } from '../contracts/notification-fields.ts';
-import { typeFields } from '../contracts/notification-fields.ts';
+import { typeFields, type UrlRule } from '../contracts/notification-fields.ts';
 import type { NotificationRecord } from '../contracts/responses/notifications.ts';
 import type { SigningSecrets } from '../contracts/signing-secrets.ts';
 import { changedAttributes } from '../domain/audit.ts';
@@ -17,8 +16,7 @@ import type { NotificationKey } from '../domain/notification.ts';
 import { assertChangeable, type Changes, keptHeaders, withChanges } from '../domain/notification-changes.ts';
 import { newSigningSecret, noSigningSecrets, withNewSecret, withoutSecret } from '../domain/signing-secrets.ts';
 import type { Clock } from '../domain/time.ts';
-import type { ParsedRequest } from './request.ts';
-import { valid } from './request.ts';
+import { type ParsedRequest, valid } from './request.ts';
 import {
   type ApiResponse,
   assertFitsResponse,
@@ -28,7 +26,7 @@ import {
   withPreferenceApplied,
 } from './response.ts';
 
-/** The maximum number of attempts to change a notification that other requests change concurrently. */
+/** To change a notification that other requests change concurrently. */
 const MAX_ATTEMPTS = 10;
 
 /** A notification after a change, and the names of the attributes that differ. */
@@ -110,7 +108,7 @@ export const createSigningSecretChanges = (
   notifications: Pick<NotificationRepository, 'get' | 'replace'>,
   clock: Clock = Date.now,
 ) => ({
-  /** Creates or replaces the secret. @returns the new one */
+  /** Creates or replaces the secret. */
   async create(key: NotificationKey, audit: Audit): Promise<string> {
     const secret = newSigningSecret();
     await createNotificationChange(notifications, 'create-signing-secret')(key, audit, (current) =>

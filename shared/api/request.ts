@@ -65,7 +65,7 @@ export const notificationBody = (request: ApiRequest): unknown => {
   return isJsonObject(exact) ? { ...body, webhook_request: exact.webhook_request } : body;
 };
 
-/** Returns the value of a successful parse. @throws ServiceError 400 with all invalid fields */
+/** @throws ServiceError 400 with all invalid fields */
 export const valid = <Value>(
   result: z.core.util.SafeParseResult<Value>,
   otherErrors: readonly string[] = [],
@@ -83,8 +83,6 @@ export type BodyContract<Value> = {
 };
 
 /**
- * Returns the parsed body of a request.
- *
  * @param body the result of `jsonBody` or `notificationBody`
  * @throws ServiceError 400 with all invalid and, in a strict request, all unknown attributes
  */
@@ -99,7 +97,6 @@ export const validBody = <Value>(
   return valid(parse(body), [...otherErrors(body), ...unknown, ...removed]);
 };
 
-/** The maximum length of an `Idempotency-Key`. */
 export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
 
 /** Returns the `Idempotency-Key` of a request with its body, or undefined without the header. @throws ServiceError 400 */
@@ -121,11 +118,7 @@ export const query = (request: ApiRequest): URLSearchParams => new URLSearchPara
 export const requestUrl = (request: ApiRequest, scheme: 'http' | 'https'): string =>
   `${scheme}://${request.requestContext.domainName}${encodeURI(request.rawPath)}`;
 
-/**
- * Returns the times, in ms since the epoch, that a query string has for these parameters.
- *
- * @throws ServiceError 400 with all invalid parameters
- */
+/** In ms since the epoch. @throws ServiceError 400 with all invalid parameters */
 export const timeParameters = <Name extends string>(
   query: URLSearchParams,
   names: readonly Name[],
@@ -139,12 +132,7 @@ export const timeParameters = <Name extends string>(
   return times;
 };
 
-/**
- * Returns the audit entries that a query string requests: `from` and `to` in ms since the epoch, and `reverse`, which is
- * `true` in any case.
- *
- * @throws ServiceError 400 with all invalid parameters
- */
+/** @throws ServiceError 400 with all invalid parameters */
 export const parseAuditRange = (query: URLSearchParams): AuditRange => {
   const { from = 0, to = MAX_TIME_MS } = timeParameters(query, ['from', 'to']);
   return { fromMs: from, toMs: to, isReverse: query.get('reverse')?.toLowerCase() === 'true' };
@@ -157,7 +145,7 @@ const OTHER_PARAMETERS = ['alarm_id', 'entity_id', 'from', 'to', 'status'] as co
 
 const isDeliveryStatus = (text: string): text is DeliveryStatus => deliveryStatuses.some((status) => status === text);
 
-/** Returns an ID that a query string has, or undefined. @throws ServiceError 400 if it is empty */
+/** @throws ServiceError 400 if it is empty */
 const idParameter = (query: URLSearchParams, name: string): string | undefined => {
   const id = query.get(name) ?? undefined;
   if (id === '') throw badRequest(`${name}: must not be empty`);
@@ -171,7 +159,7 @@ const statusParameters = (query: URLSearchParams): DeliveryStatus[] => {
   return statuses;
 };
 
-/** Returns what a query string selects. @throws ServiceError 400 */
+/** @throws ServiceError 400 */
 export const parseDeliverySelection = (query: URLSearchParams): DeliverySelection => {
   const eventId = idParameter(query, 'event_id');
   if (eventId === undefined) {
@@ -214,18 +202,14 @@ export const takePage = async <Record extends { id: string }>(
   return { values, next: rest?.id ?? null };
 };
 
-/** Returns the page that a query string requests. @throws ServiceError invalidLimit */
+/** @throws ServiceError invalidLimit */
 export const parsePage = (parameters: URLSearchParams): Page => {
   const limit = parameters.get('limit') ?? String(DEFAULT_PAGE_LIMIT);
-  if (!/^\d{1,4}$/.test(limit) || Number(limit) < 1 || Number(limit) > MAX_PAGE_LIMIT) {
-    throw invalidLimit();
-  }
+  if (!/^\d{1,4}$/.test(limit) || Number(limit) < 1 || Number(limit) > MAX_PAGE_LIMIT) throw invalidLimit();
   return { limit: Number(limit), marker: parameters.get('marker') || null };
 };
 
 /**
- * Returns the page that a request to a list asks for, and the function that responds with the slice.
- *
  * @param isMarker whether a text can be the `next_marker` of the list, unless reading the list checks it
  * @throws ServiceError 400 for an invalid limit, and a malformed marker of a strict request
  */

@@ -1,6 +1,7 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
-import type { LimitOf } from '../adapters/accounts/account-repository.ts';
-import { MAX_CONCURRENT_TESTS, type TestCounter, type TestLease } from '../adapters/accounts/test-counter.ts';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { createAccountAdministration } from '../adapters/accounts/account-administration.ts';
+import { createTestCounter, MAX_CONCURRENT_TESTS, type TestLease } from '../adapters/accounts/test-counter.ts';
 import { onceConfig } from '../adapters/aws-client.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import { type AlarmState, alarmStates } from '../contracts/alarm-event.ts';
@@ -9,24 +10,14 @@ import { typeFields } from '../contracts/notification-fields.ts';
 import type { TestResult } from '../contracts/responses/notifications.ts';
 import { badRequest, testLimitReached, tooManyTests, unavailable } from '../domain/errors.ts';
 import type { DeliveryTarget } from '../domain/notification.ts';
-import type { Clock } from '../domain/time.ts';
 import type { ParsedEnvironment } from '../environment.ts';
 
 /** The send timeout of 15 s, and time for a cold start of the sender. */
 const INVOKE_TIMEOUT_MS = 25_000;
 
-/** Creates a client that does not retry: a retry could send a second test message. */
-const createInvokeClient = (): LambdaClient => {
-  const config = onceConfig();
-  return new LambdaClient({
-    ...config,
-    requestHandler: { ...config.requestHandler, requestTimeout: INVOKE_TIMEOUT_MS },
-  });
-};
-
 const isAlarmState = (text: string): text is AlarmState => alarmStates.some((state) => state === text);
 
-/** Returns the state of the test message that a query string requests, if it requests one. @throws ServiceError 400 */
+/** @throws ServiceError 400 */
 export const parseTestState = (query: URLSearchParams): AlarmState | undefined => {
   const [state, ...others] = query.getAll('state');
   if (state === undefined) return undefined;
@@ -45,17 +36,26 @@ export type TestDestination = Omit<DeliveryTarget, 'id'> & Pick<TestRequest, 'st
  * fails
  */
 export const createTestRunner = (
-  counter: TestCounter,
-  limitOf: LimitOf,
-  environment: Pick<ParsedEnvironment<'test-notification'>, 'SENDER_FUNCTIONS'>,
-  lambda: Pick<LambdaClient, 'send'> = createInvokeClient(),
-  clock: Clock = Date.now,
+  client: DynamoDBDocumentClient,
+  { ACCOUNTS_TABLE, SENDER_FUNCTIONS, TENANT_LIMITS }: ParsedEnvironment<'test-new-notification'>,
 ) => {
+  const counter = createTestCounter(client, ACCOUNTS_TABLE);
+  const limitOf = createAccountAdministration(client, ACCOUNTS_TABLE).currentLimit(
+    'testsPerTenantPerDay',
+    TENANT_LIMITS,
+  );
+  const { requestHandler, ...config } = onceConfig();
+  // A retry could send a second test message.
+  const lambda = new LambdaClient({
+    ...config,
+    requestHandler: { ...requestHandler, requestTimeout: INVOKE_TIMEOUT_MS },
+  });
+
   const start = async (tenant: string, limit: number): Promise<TestLease> => {
     const started = await counter.start(tenant, limit).catch((error: unknown) => {
       throw unavailable(error);
     });
-    if (started.kind === 'daily_limit') throw testLimitReached(limit, clock());
+    if (started.kind === 'daily_limit') throw testLimitReached(limit, Date.now());
     if (started.kind === 'too_many_at_once') throw tooManyTests(MAX_CONCURRENT_TESTS);
     return started.lease;
   };
@@ -79,7 +79,7 @@ export const createTestRunner = (
     const response = await lambda
       .send(
         new InvokeCommand({
-          FunctionName: environment.SENDER_FUNCTIONS[destination.type],
+          FunctionName: SENDER_FUNCTIONS[destination.type],
           Payload: JSON.stringify(request),
         }),
       )

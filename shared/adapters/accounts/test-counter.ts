@@ -71,4 +71,3 @@ export const createTestCounter = (client: DynamoDBDocumentClient, table: string,
   };
 };
 
-export type TestCounter = ReturnType<typeof createTestCounter>;
