@@ -70,4 +70,3 @@ export const createTestCounter = (client: DynamoDBDocumentClient, table: string,
     },
   };
 };
-
