@@ -118,7 +118,8 @@ const problemsOf = (
     ({ notification: index, arrival }) => index === notification.index && arrival.to === contact,
   );
   // One that arrived and could not be recorded may be repeated.
-  const own = all.filter(({ arrival }) => !isUnrecorded(arrival, observations));
+  const isRecorded = (arrival: Notice['arrival']): boolean => !isUnrecorded(arrival, observations);
+  const own = all.filter(({ arrival }) => isRecorded(arrival));
   const timesOf = (wanted: (notice: Notice) => boolean): number[] =>
     own.filter(wanted).map(({ arrival }) => arrival.atMs);
   const first = timesOf(isFirst);
@@ -134,7 +135,10 @@ const problemsOf = (
   /** An outage is announced once, also if it lasts for days. */
   const repeated = timesOf(({ kind }) => kind === 'failing').flatMap((atMs) => {
     const before = first.findLast((timeMs) => timeMs < atMs);
-    if (before === undefined) return [];
+    const isRepetition = all.some(
+      ({ kind, arrival }) => kind === 'failing' && arrival.atMs < atMs && !isRecorded(arrival),
+    );
+    if (before === undefined || isRepetition) return [];
     const fromMs = isCalm(NOTIFIERS, before - MAX_NOTICE_MS, before) ? before - MAX_NOTICE_MS : 0;
     return arrived.some((timeMs) => timeMs >= fromMs && timeMs <= atMs)
       ? []
