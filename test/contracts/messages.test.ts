@@ -7,15 +7,13 @@ import { validDetails } from '../support/notifications.ts';
 
 const request = { tenant: 'acme', type: 'webhook', details: validDetails.webhook };
 
-describe('the envelope of a delivery message', () => {
-  const shared = { accepted_at_ms: 1, content_hash: 'hash', event: alarmHeader() };
+const shared = { accepted_at_ms: 1, content_hash: 'hash', event: alarmHeader() };
 
-  it('requires a notification, a valid event, when SQS accepted it, and its digest', () => {
-    expect(envelope.safeParse({ notification_id: 'ntA', ...shared }).success).toBe(true);
-    expect(envelope.safeParse({ ...shared }).success).toBe(false);
-    for (const changes of [{ event: {} }, { accepted_at_ms: undefined }, { content_hash: undefined }, { round: 0 }])
-      expect(envelope.safeParse({ notification_id: 'ntA', ...shared, ...changes }).success).toBe(false);
-  });
+it('the envelope of a delivery message requires a notification, a valid event, when SQS accepted it, and its digest', () => {
+  expect(envelope.safeParse({ notification_id: 'ntA', ...shared }).success).toBe(true);
+  expect(envelope.safeParse({ ...shared }).success).toBe(false);
+  for (const changes of [{ event: {} }, { accepted_at_ms: undefined }, { content_hash: undefined }, { round: 0 }])
+    expect(envelope.safeParse({ notification_id: 'ntA', ...shared, ...changes }).success).toBe(false);
 });
 
 describe('a test request', () => {

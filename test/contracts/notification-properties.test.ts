@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { parseChanges, parseDestination, parseNotification } from '../../shared/contracts/notification.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { validDetails } from '../support/notifications.ts';
@@ -44,29 +44,25 @@ const anyBody = fc.oneof(
   ),
 );
 
-describe('any valid notification', () => {
-  it('is parsed without changes, with its keys in order, and is a valid destination for a test', () => {
-    fc.assert(
-      fc.property(notification, (body) => {
-        const { data } = parseNotification(JSON.parse(JSON.stringify(body)));
-        expect(data).toMatchObject({ label: body.label, type: body.type });
-        for (const details of [data?.details, parseDestination(body).data?.details])
-          expect(JSON.stringify(details)).toBe(JSON.stringify(body.details));
-        expect(JSON.stringify(data?.metadata)).toBe(JSON.stringify(body.metadata));
-      }),
-    );
-  });
+it('any valid notification is parsed without changes, with its keys in order, and is a valid destination for a test', () => {
+  fc.assert(
+    fc.property(notification, (body) => {
+      const { data } = parseNotification(JSON.parse(JSON.stringify(body)));
+      expect(data).toMatchObject({ label: body.label, type: body.type });
+      for (const details of [data?.details, parseDestination(body).data?.details])
+        expect(JSON.stringify(details)).toBe(JSON.stringify(body.details));
+      expect(JSON.stringify(data?.metadata)).toBe(JSON.stringify(body.metadata));
+    }),
+  );
 });
 
-describe('any JSON value', () => {
-  it('is accepted, or rejected with a message, and never throws', () => {
-    fc.assert(
-      fc.property(anyBody, (body) => {
-        for (const result of [parseNotification(body), parseDestination(body), parseChanges(body)]) {
-          expect(result.success || rejectionDetails(result)).toBeTruthy();
-        }
-      }),
-      { numRuns: runs(300) },
-    );
-  });
+it('any JSON value is accepted, or rejected with a message, and never throws', () => {
+  fc.assert(
+    fc.property(anyBody, (body) => {
+      for (const result of [parseNotification(body), parseDestination(body), parseChanges(body)]) {
+        expect(result.success || rejectionDetails(result)).toBeTruthy();
+      }
+    }),
+    { numRuns: runs(300) },
+  );
 });

@@ -84,12 +84,10 @@ describe.each(files)('the workflow %s', (file) => {
   });
 });
 
-describe('the CI workflow', () => {
-  it('runs what .ci/run runs, with read access only', () => {
-    const ci = '.github/workflows/ci.yml';
-    expect(stepsOf(ci).flatMap(({ run }) => run ?? [])).toEqual(['.ci/run']);
-    expect(workflow.parse(read(ci)).permissions).toEqual({ contents: 'read' });
-  });
+it('the CI workflow runs what .ci/run runs, with read access only', () => {
+  const ci = '.github/workflows/ci.yml';
+  expect(stepsOf(ci).flatMap(({ run }) => run ?? [])).toEqual(['.ci/run']);
+  expect(workflow.parse(read(ci)).permissions).toEqual({ contents: 'read' });
 });
 
 describe('the deployment workflow', () => {

@@ -30,12 +30,6 @@ describe('the headline of an alert', () => {
     },
   );
 
-  it('does not contain "undefined" for blank IDs', () => {
-    for (const id of [' ', '\t', '\u0000', '\u200b']) {
-      expect(headline(alarmHeader({ entity: { id }, alarm: { id } }))).not.toContain('undefined');
-    }
-  });
-
   it('is truncated to 200 code points', () => {
     const text = headline(alarmHeader({ entity: { id: 'e', label: '😀'.repeat(300) } }));
     expect([...text]).toHaveLength(200);

@@ -79,7 +79,6 @@ describe('a tenant URL', () => {
   it.each([
     '',
     ' ',
-    'localhost',
     'example.com',
     '8.8.8.8.8',
     '8.8.8.8/32',
@@ -88,16 +87,10 @@ describe('a tenant URL', () => {
     '256.1.1.1',
     ':::',
     'g::1',
-  ])('cannot reach an invalid IP address: "%s"', (text) => {
+    '127.1',
+  ])('cannot reach what is no IP address in the usual notation: "%s"', (text) => {
     expect(isAllowed(text)).toBe(false);
   });
-
-  it.each(['127.1', '0x7f.0.0.1', '0177.0.0.1', '2130706433', '017700000001', '0x7f000001', '10.1', '0'])(
-    'cannot reach a private address in another notation: %s',
-    (text) => {
-      expect(isAllowed(text)).toBe(false);
-    },
-  );
 });
 
 describe('a rule with allowed blocks', () => {

@@ -1,16 +1,14 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { inBatches } from '../../shared/domain/in-batches.ts';
 
-describe('inBatches', () => {
-  it('splits any list in order into full batches and a last batch that is not empty', () => {
-    fc.assert(
-      fc.property(fc.array(fc.integer()), fc.integer({ min: 1, max: 30 }), (items, size) => {
-        const split = inBatches(items, size);
-        expect(split.flat()).toEqual(items);
-        for (const batch of split.slice(0, -1)) expect(batch).toHaveLength(size);
-        expect(split.at(-1)?.length ?? 1).toBeGreaterThan(0);
-      }),
-    );
-  });
+it('inBatches splits any list in order into full batches and a last batch that is not empty', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer()), fc.integer({ min: 1, max: 30 }), (items, size) => {
+      const split = inBatches(items, size);
+      expect(split.flat()).toEqual(items);
+      for (const batch of split.slice(0, -1)) expect(batch).toHaveLength(size);
+      expect(split.at(-1)?.length ?? 1).toBeGreaterThan(0);
+    }),
+  );
 });

@@ -15,33 +15,24 @@ import {
 import { deliveryRecord } from '../support/delivery-records.ts';
 import { webhookNotification } from '../support/notifications.ts';
 
-describe('the fields of a type', () => {
-  it('exclude additional entries', () => {
-    const details = { url: 'https://a.example', address: 'x', __proto__x: 'y' };
-    expect(typeFields({ type: 'webhook', details })).toEqual({ url: 'https://a.example' });
-    expect(typeFields({ type: 'managed', details })).toEqual({});
-  });
-
-  it('exclude inherited property names', () => {
-    expect(typeFields({ type: 'webhook', details: JSON.parse('{"constructor":"c","__proto__":"p"}') })).toEqual({});
-  });
+it('the fields of a type exclude additional entries and inherited property names', () => {
+  const details = { url: 'https://a.example', address: 'x', __proto__x: 'y' };
+  expect(typeFields({ type: 'webhook', details })).toEqual({ url: 'https://a.example' });
+  expect(typeFields({ type: 'managed', details })).toEqual({});
+  expect(typeFields({ type: 'webhook', details: JSON.parse('{"constructor":"c","__proto__":"p"}') })).toEqual({});
 });
 
-describe('a partial update', () => {
-  it('replaces the attributes in the request as a whole, in a copy', () => {
-    const before = webhookNotification({ metadata: { team: 'a' } });
-    const details = { extra: 'x' };
-    for (const changes of [{ label: 'New' }, { metadata: {} }, { details }])
-      expect(withChanges(before, changes)).toEqual({ ...before, ...changes });
-    expect(before).toEqual(webhookNotification({ metadata: { team: 'a' } }));
-  });
+it('a partial update replaces the attributes in the request as a whole, in a copy', () => {
+  const before = webhookNotification({ metadata: { team: 'a' } });
+  const details = { extra: 'x' };
+  for (const changes of [{ label: 'New' }, { metadata: {} }, { details }])
+    expect(withChanges(before, changes)).toEqual({ ...before, ...changes });
+  expect(before).toEqual(webhookNotification({ metadata: { team: 'a' } }));
 });
 
-describe('the default notification', () => {
-  it('cannot be changed', () => {
-    expect(() => assertChangeable(defaultNotification.id)).toThrow(expect.objectContaining({ type: 'forbiddenError' }));
-    expect(() => assertChangeable(newNotificationId())).not.toThrow();
-  });
+it('the default notification cannot be changed', () => {
+  expect(() => assertChangeable(defaultNotification.id)).toThrow(expect.objectContaining({ type: 'forbiddenError' }));
+  expect(() => assertChangeable(newNotificationId())).not.toThrow();
 });
 
 describe('a notification ID', () => {
@@ -70,15 +61,13 @@ describe('a notification ID', () => {
 
 const NOW = Date.UTC(2026, 0, 1);
 
-describe('the marker of a redelivery', () => {
-  it.each([
-    { beganAtMs: NOW, after: null },
-    { beganAtMs: 7, after: `${NOW}#${'a1'.repeat(32)}` },
-  ])('is accepted by the parser of requests and returns the same cursor: %j', (cursor) => {
-    const marker = redeliveryMarker(cursor);
-    expect(parseRedelivery({ since: 0, marker }).success).toBe(true);
-    expect(parseRedeliveryMarker(marker)).toEqual(cursor);
-  });
+it.each([
+  { beganAtMs: NOW, after: null },
+  { beganAtMs: 7, after: `${NOW}#${'a1'.repeat(32)}` },
+])('the marker of a redelivery is accepted by the parser of requests and returns the same cursor: %j', (cursor) => {
+  const marker = redeliveryMarker(cursor);
+  expect(parseRedelivery({ since: 0, marker }).success).toBe(true);
+  expect(parseRedeliveryMarker(marker)).toEqual(cursor);
 });
 
 describe('a stored message', () => {

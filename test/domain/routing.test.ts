@@ -12,18 +12,15 @@ describe('the planned notifications of an event', () => {
     ['OK', ['ntO']],
     ['WARNING', ['ntW']],
     ['CRITICAL', ['ntC', 'ntD']],
-  ] as const)('in state %s are those that the plan lists for the state', (state, ids) => {
-    expect(planned({ details: { state }, previous_state: null, notification_plan: plan })).toEqual(ids);
-  });
-
-  it('are empty only if the state did not change', () => {
-    for (const state of alarmStates) {
+  ] as const)(
+    'in state %s are those that the plan lists for the state, and none if it did not change',
+    (state, ids) => {
       for (const previous_state of alarmStates) {
-        const ids = planned({ details: { state }, previous_state, notification_plan: plan });
-        expect([state, previous_state, ids.length > 0]).toEqual([state, previous_state, state !== previous_state]);
+        const found = planned({ details: { state }, previous_state, notification_plan: plan });
+        expect([previous_state, found]).toEqual([previous_state, previous_state === state ? [] : ids]);
       }
-    }
-  });
+    },
+  );
 
   it.each([undefined, null, 'UNKNOWN', '', 7, {}])('are not empty if the previous state was %o', (previous) => {
     expect(planned({ previous_state: previous, notification_plan: plan })).toEqual(['ntC', 'ntD']);

@@ -39,11 +39,9 @@ describe('the first signing secret of a webhook', () => {
   });
 });
 
-describe('a webhook without a signing secret of its own', () => {
-  it('is signed by the account, and a deletion changes nothing', () => {
-    expect(signersAt(noSigningSecrets, NOW_MS)).toEqual({ secrets: [], isAccountSigning: true });
-    expect(withoutSecret(undefined, NOW_MS)).toBeUndefined();
-    const deleted = withoutSecret(first, NOW_MS);
-    expect(withoutSecret(deleted, later)).toBe(deleted);
-  });
+it('a webhook without a signing secret of its own is signed by the account, and a deletion changes nothing', () => {
+  expect(signersAt(noSigningSecrets, NOW_MS)).toEqual({ secrets: [], isAccountSigning: true });
+  expect(withoutSecret(undefined, NOW_MS)).toBeUndefined();
+  const deleted = withoutSecret(first, NOW_MS);
+  expect(withoutSecret(deleted, later)).toBe(deleted);
 });

@@ -79,11 +79,8 @@ describe('a placeholder within a text', () => {
     expect(JSON.parse(render('a {{details.value}}', { value: parseJson(json) }) ?? '')).toBe(text);
   });
 
-  it('is nothing if its value is missing', () => {
+  it('is nothing if its value is missing, and is not evaluated again', () => {
     expect(render('[{{details.missing}}]')).toBe('"[]"');
-  });
-
-  it('is not evaluated again', () => {
     expect(render('{{details.value}} {{alert.state}}', { value: '{{alert.state}}' })).toBe(
       '"{{alert.state}} CRITICAL"',
     );
@@ -205,9 +202,8 @@ describe('the values of an alert', () => {
   });
 
   it('have another color and emoji for each state', () => {
-    for (const name of ['color', 'emoji'] as const) {
+    for (const name of ['color', 'emoji'] as const)
       expect(new Set(alarmStates.map((state) => valuesOf({ details: { state } })[name])).size).toBe(3);
-    }
   });
 
   it('have the time of the event in seconds, and the key of the incident', () => {
