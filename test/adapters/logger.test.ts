@@ -1,21 +1,11 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { embeddedMeasurements } from 'local-aws/cloudwatch/embedded-metrics.ts';
 import { parseLogLine } from 'local-aws/lambda/log-line.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { errorTrace, TRACED_ERRORS } from '../../shared/adapters/logger.ts';
 import { count, emitMetrics, tally } from '../../shared/adapters/metrics.ts';
-
-/** A port without a listener. */
-const CLOSED_PORT = 1;
-
-const rejection = (promise: Promise<unknown>): Promise<unknown> =>
-  promise.then(
-    () => undefined,
-    (error) => error,
-  );
 
 describe('the trace of an error', () => {
   it('has the class and the stack frames of the error, but not its message', () => {
@@ -40,7 +30,7 @@ describe('the trace of an error', () => {
       await Promise.resolve();
       throw new Error('secret');
     };
-    const { at } = errorTrace(await rejection(Promise.all([fail()])));
+    const { at } = errorTrace(await Promise.all([fail()]).catch((error: unknown) => error));
     expect(at).toContain('at async Promise.all (index 0)');
   });
 
@@ -61,18 +51,8 @@ describe('the trace of an error', () => {
   });
 
   it('has the code of a failed connection', async () => {
-    const [error] = await once(connect({ host: '127.0.0.1', port: CLOSED_PORT }), 'error');
+    const [error] = await once(connect({ host: '127.0.0.1', port: 1 }), 'error');
     expect(errorTrace(error)).toMatchObject({ error: 'Error', code: 'ECONNREFUSED' });
-  });
-
-  it('has the code of a failed connection of the AWS SDK', async () => {
-    const endpoint = `http://127.0.0.1:${CLOSED_PORT}`;
-    const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
-    const sqs = new SQSClient({ endpoint, region: 'us-east-1', credentials, maxAttempts: 1 });
-    const error = await rejection(
-      sqs.send(new SendMessageCommand({ QueueUrl: `${endpoint}/1/q`, MessageBody: 'secret' })),
-    );
-    expect(errorTrace(error)).toMatchObject({ code: 'ECONNREFUSED' });
   });
 
   it.each([
@@ -164,10 +144,8 @@ describe('metrics', () => {
   });
 });
 
-describe('tally', () => {
-  it('counts the occurrences of each name', () => {
-    expect(tally(['a', 'b', 'a'])).toEqual({ a: 2, b: 1 });
-  });
+it('tally counts the occurrences of each name', () => {
+  expect(tally(['a', 'b', 'a'])).toEqual({ a: 2, b: 1 });
 });
 
 it('nothing is printed outside a function, so that the output of the command line remains JSON', () => {

@@ -126,13 +126,11 @@ describe('sendDelayed', () => {
   });
 });
 
-describe('dueTimeMs', () => {
-  it('returns 0 if the attribute is missing or malformed', () => {
-    const dueAt = (stringValue: string) => ({ next_attempt_at_ms: { stringValue, dataType: 'Number' } });
-    expect(dueTimeMs(sqsMessage())).toBe(0);
-    expect(dueTimeMs(sqsMessage({ messageAttributes: dueAt('1790000000000') }))).toBe(1_790_000_000_000);
-    expect(dueTimeMs(sqsMessage({ messageAttributes: dueAt('soon') }))).toBe(0);
-  });
+it('dueTimeMs returns 0 if the attribute is missing or malformed', () => {
+  const dueAt = (stringValue: string) => ({ next_attempt_at_ms: { stringValue, dataType: 'Number' } });
+  expect(dueTimeMs(sqsMessage())).toBe(0);
+  expect(dueTimeMs(sqsMessage({ messageAttributes: dueAt('1790000000000') }))).toBe(1_790_000_000_000);
+  expect(dueTimeMs(sqsMessage({ messageAttributes: dueAt('soon') }))).toBe(0);
 });
 
 describe('sendToDeadLetterQueue', () => {

@@ -98,72 +98,73 @@ const routing = (routing_key: string) => ({
   details: { ...validDetails.incidentrouter, routing_key },
 });
 
-describe('the schema of a request body', () => {
-  it.each([
+it.each([
+  [
+    'update-account',
+    parseAccountChanges,
     [
-      'update-account',
-      parseAccountChanges,
-      [
-        ...[{}, [], contacts(), { webhook_token: 7 }, contacts(...Array(51).fill('a@b.example'))],
-        ...['a..b@c.example', '-a@b.example', "o'n@x.example", 'a@b', 'x', '', `${'a'.repeat(250)}@b.example`].map(
-          (address) => contacts(address),
-        ),
-        ...[9, 10, 64, 65].map((length) => ({ webhook_token: 't'.repeat(length) })),
-        { webhook_token: 'with a space' },
-      ],
+      ...[{}, [], contacts(), { webhook_token: 7 }, contacts(...Array(51).fill('a@b.example'))],
+      ...['a..b@c.example', '-a@b.example', "o'n@x.example", 'a@b', 'x', '', `${'a'.repeat(250)}@b.example`].map(
+        (address) => contacts(address),
+      ),
+      ...[9, 10, 64, 65].map((length) => ({ webhook_token: 't'.repeat(length) })),
+      { webhook_token: 'with a space' },
     ],
+  ],
+  [
+    'create-token',
+    parseNewToken,
     [
-      'create-token',
-      parseNewToken,
-      [
-        ...[token, { ...token, role: 'owner' }, { label: 'a' }, { role: 'admin' }],
-        ...[0, 1, 1.5, 3_650, 3_651].map((days) => ({ ...token, days })),
-      ],
+      ...[token, { ...token, role: 'owner' }, { label: 'a' }, { role: 'admin' }],
+      ...[0, 1, 1.5, 3_650, 3_651].map((days) => ({ ...token, days })),
     ],
+  ],
+  [
+    'redeliver',
+    parseRedelivery,
     [
-      'redeliver',
-      parseRedelivery,
-      [
-        ...[
-          {},
-          { event_id: 'a', since: 0 },
-          { status: 'pending' },
-          { status: 'failed' },
-          { status: 'pending', since: 0 },
-        ],
-        ...['x', '1700000000000'].map((marker) => ({ since: 0, marker })),
-        ...[-1, 0, 1, 1.5, 999_999_999_999, 1_000_000_000_000, 10_000_000_000_000].map((since) => ({ since })),
-        ...[0, 1, 512, 513].map((length) => ({ event_id: 'a'.repeat(length) })),
+      ...[
+        {},
+        { event_id: 'a', since: 0 },
+        { status: 'pending' },
+        { status: 'failed' },
+        { status: 'pending', since: 0 },
       ],
+      ...['x', '1700000000000'].map((marker) => ({ since: 0, marker })),
+      ...[-1, 0, 1, 1.5, 999_999_999_999, 1_000_000_000_000, 10_000_000_000_000].map((since) => ({ since })),
+      ...[0, 1, 512, 513].map((length) => ({ event_id: 'a'.repeat(length) })),
     ],
+  ],
+  [
+    'create-notification',
+    parseNotification,
     [
-      'create-notification',
-      parseNotification,
-      [
-        ...[0, 1, 255, 256].map((length) => webhookNotification({ label: '😀'.repeat(length) })),
-        ...[{ details: { url } }, { ...webhookNotification(), type: 'pigeon' }, { label: 'a', type: 'managed' }],
-        ...[
-          undefined,
-          {},
-          validDetails.email,
-          { url: 'ftp://files.example.com' },
-          { url: 'HTTPS://a.example/%20#b' },
-        ].map(withDetails),
-        ...[255, 256].map((count) => withDetails({ url, ...entries(count, 'v') })),
-        ...[0, 1, 255, 256].map((length) => withDetails({ url, ['k'.repeat(length)]: 'v' })),
-        ...[0, 1, 4_096, 4_097].map((length) => withDetails({ url, other: '😀'.repeat(length) })),
-        ...[256, 257].map((count) => webhookNotification({ metadata: entries(count, 'v') })),
-        ...[0, 1, 255, 256].map((length) => webhookNotification({ metadata: { ['k'.repeat(length)]: 'v' } })),
-        ...[0, 1, 255, 256].map((length) => webhookNotification({ metadata: { team: 'v'.repeat(length) } })),
-        { ...webhookNotification(), metadata: { team: 7 } },
-        ...['.', '..', '...', '.a', '..a', 'a.b', 'a b', '-'].map(routing),
-      ],
+      ...[0, 1, 255, 256].map((length) => webhookNotification({ label: '😀'.repeat(length) })),
+      ...[{ details: { url } }, { ...webhookNotification(), type: 'pigeon' }, { label: 'a', type: 'managed' }],
+      ...[
+        undefined,
+        {},
+        validDetails.email,
+        { url: 'ftp://files.example.com' },
+        { url: 'HTTPS://a.example/%20#b' },
+      ].map(withDetails),
+      ...[255, 256].map((count) => withDetails({ url, ...entries(count, 'v') })),
+      ...[0, 1, 255, 256].map((length) => withDetails({ url, ['k'.repeat(length)]: 'v' })),
+      ...[0, 1, 4_096, 4_097].map((length) => withDetails({ url, other: '😀'.repeat(length) })),
+      ...[256, 257].map((count) => webhookNotification({ metadata: entries(count, 'v') })),
+      ...[0, 1, 255, 256].map((length) => webhookNotification({ metadata: { ['k'.repeat(length)]: 'v' } })),
+      ...[0, 1, 255, 256].map((length) => webhookNotification({ metadata: { team: 'v'.repeat(length) } })),
+      { ...webhookNotification(), metadata: { team: 7 } },
+      ...['.', '..', '...', '.a', '..a', 'a.b', 'a b', '-'].map(routing),
     ],
-  ] as const)('accepts what the parser of %s accepts, and rejects what it rejects', (name, parse, bodies) => {
+  ],
+] as const)(
+  'the schema of a request body accepts what the parser of %s accepts, and rejects what it rejects',
+  (name, parse, bodies) => {
     const content = describedOperation(name).requestBody?.content;
     for (const body of bodies) {
       const isValid = bodyViolations(content, body).length === 0;
       expect([JSON.stringify(body), isValid]).toEqual([JSON.stringify(body), parse(body).success]);
     }
-  });
-});
+  },
+);

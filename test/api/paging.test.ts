@@ -11,11 +11,8 @@ const page = async (texts: string[], limit = 50) => {
 };
 
 describe('a page', () => {
-  it('has at most `limit` records and the ID of the next one', async () => {
+  it('has at most `limit` records and the ID of the next one, if there is one', async () => {
     expect(await page(['a', 'b', 'c'], 2)).toEqual({ ids: ['nt0', 'nt1'], next: 'nt2' });
-  });
-
-  it('has no next ID if it is the last one', async () => {
     expect(await page(['a', 'b'], 2)).toEqual({ ids: ['nt0', 'nt1'], next: null });
     expect(await page(['a'], 2)).toEqual({ ids: ['nt0'], next: null });
     expect(await page([], 2)).toEqual({ ids: [], next: null });
@@ -68,12 +65,15 @@ describe('a page', () => {
 const parse = (query: string) => parsePage(new URLSearchParams(query));
 
 describe('parsePage', () => {
-  it('defaults to the first page of 50 records', () => {
-    expect(parse('')).toEqual({ limit: 50, marker: null });
-  });
-
-  it.each([1, 2, 50, 999, 1000])('accepts a limit of %i', (limit) => {
-    expect(parse(`limit=${limit}`)).toEqual({ limit, marker: null });
+  it.each([
+    ['', 50, null],
+    ['limit=1', 1, null],
+    ['limit=1000', 1_000, null],
+    ['marker=ntNever&limit=3', 3, 'ntNever'],
+    ['marker=', 50, null],
+    ['from=1&offset=20&Limit=7', 50, null],
+  ])('accepts limit and marker, with defaults, beside other parameters: "%s"', (text, limit, marker) => {
+    expect(parse(text)).toEqual({ limit, marker });
   });
 
   it.each(['0', '1001', '-1', '1.5', '1e2', '0x10', 'ten', '', '%20', '+5', '5%20', '10000', '٥', '9'.repeat(400)])(
@@ -84,18 +84,6 @@ describe('parsePage', () => {
       );
     },
   );
-
-  it('accepts the ID of a missing record as marker', () => {
-    expect(parse('marker=ntNever&limit=3')).toEqual({ limit: 3, marker: 'ntNever' });
-  });
-
-  it('treats an empty marker as none', () => {
-    expect(parse('marker=')).toEqual({ limit: 50, marker: null });
-  });
-
-  it('ignores unknown parameters', () => {
-    expect(parse('from=1&offset=20&Limit=7')).toEqual({ limit: 50, marker: null });
-  });
 });
 
 const href = 'https://api.example.com/v1.0/acme/notifications';

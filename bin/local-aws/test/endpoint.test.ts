@@ -170,43 +170,42 @@ describe('SNS', () => {
   });
 });
 
-describe('STS', () => {
-  it('names the caller after its access key', async () => {
-    const sts = new STSClient(local.client);
-    expect(await sts.send(new GetCallerIdentityCommand())).toMatchObject({
-      Arn: 'arn:aws:iam::000000000000:user/local-test',
-      Account: '000000000000',
-    });
+it('STS names the caller after its access key', async () => {
+  const sts = new STSClient(local.client);
+  expect(await sts.send(new GetCallerIdentityCommand())).toMatchObject({
+    Arn: 'arn:aws:iam::000000000000:user/local-test',
+    Account: '000000000000',
   });
 });
 
-describe('a request that is signed for another service or region', () => {
-  const jsonTarget = (target: string) => ({ path: '/', headers: { 'x-amz-target': target }, body: '{}' });
-  const query = (version: string) => ({ path: '/', headers: {}, body: `Action=Any&Version=${version}` });
-  const services: [
-    service: string,
-    request: { path: string; headers: Record<string, string>; body: string },
-    status: number,
-    code: string,
-  ][] = [
-    ['sqs', jsonTarget('AmazonSQS.PurgeQueue'), 400, 'InvalidSignatureException'],
-    [
-      'lambda',
-      { path: '/2015-03-31/functions/a/invocations', headers: {}, body: '{}' },
-      403,
-      'InvalidSignatureException',
-    ],
-    ['ses', query('2010-12-01'), 403, 'SignatureDoesNotMatch'],
-    ['cloudformation', query('2010-05-15'), 403, 'SignatureDoesNotMatch'],
-  ];
-  const send = async ({ path, headers, body }: (typeof services)[number][1], scope: string) => {
-    const authorization = `AWS4-HMAC-SHA256 Credential=key/20260101/${scope}/aws4_request, SignedHeaders=a, Signature=b`;
-    const url = local.client.endpoint + path;
-    const response = await fetch(url, { method: 'POST', headers: { ...headers, authorization }, body });
-    return { status: response.status, text: await response.text() };
-  };
+const jsonTarget = (target: string) => ({ path: '/', headers: { 'x-amz-target': target }, body: '{}' });
+const query = (version: string) => ({ path: '/', headers: {}, body: `Action=Any&Version=${version}` });
+const services: [
+  service: string,
+  request: { path: string; headers: Record<string, string>; body: string },
+  status: number,
+  code: string,
+][] = [
+  ['sqs', jsonTarget('AmazonSQS.PurgeQueue'), 400, 'InvalidSignatureException'],
+  [
+    'lambda',
+    { path: '/2015-03-31/functions/a/invocations', headers: {}, body: '{}' },
+    403,
+    'InvalidSignatureException',
+  ],
+  ['ses', query('2010-12-01'), 403, 'SignatureDoesNotMatch'],
+  ['cloudformation', query('2010-05-15'), 403, 'SignatureDoesNotMatch'],
+];
+const send = async ({ path, headers, body }: (typeof services)[number][1], scope: string) => {
+  const authorization = `AWS4-HMAC-SHA256 Credential=key/20260101/${scope}/aws4_request, SignedHeaders=a, Signature=b`;
+  const url = local.client.endpoint + path;
+  const response = await fetch(url, { method: 'POST', headers: { ...headers, authorization }, body });
+  return { status: response.status, text: await response.text() };
+};
 
-  it.each(services)('is refused by %s as AWS does', async (service, request, status, code) => {
+it.each(services)(
+  'a request that is signed for another service or region is refused by %s as AWS does',
+  async (service, request, status, code) => {
     const refused = await send(request, 'us-east-1/execute-api');
     expect(refused.status).toBe(status);
     expect(refused.text).toContain(code);
@@ -217,8 +216,8 @@ describe('a request that is signed for another service or region', () => {
     expect((await send(request, `eu-west-1/${service}`)).text).toContain(
       'Credential should be scoped to a valid region. ',
     );
-  });
-});
+  },
+);
 
 describe('the endpoint', () => {
   it('returns 400 for unsigned and malformed requests', async () => {

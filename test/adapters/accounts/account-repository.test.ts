@@ -57,8 +57,9 @@ describe('the webhook credentials of a tenant', () => {
   });
 });
 
-describe('turning the emails of an account off', () => {
-  it.each([true, false])('and on changes it once if two operators do it at the same time (off: %s)', async (isOff) => {
+it.each([true, false])(
+  'turning the emails of an account off and on changes it once if two operators do it at the same time (off: %s)',
+  async (isOff) => {
     const tenant = newTenant();
     const [{ accounts }, later] = [setUp(), setUp()];
     later.advance(5);
@@ -67,8 +68,8 @@ describe('turning the emails of an account off', () => {
     expect((await Promise.all([change(accounts), change(later.accounts)])).toSorted()).toEqual([false, true]);
     expect(await change(later.accounts)).toBe(false);
     expect((await accounts.describe(tenant)).emailOffSinceMs !== undefined).toBe(isOff);
-  });
-});
+  },
+);
 
 describe('the limits of a tenant', () => {
   it.each(limitNames)('have the override of %s until the setting is restored', async (name) => {

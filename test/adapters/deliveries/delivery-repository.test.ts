@@ -63,55 +63,47 @@ describe('an unclaimed delivery', () => {
   });
 });
 
-describe('a delivery with a scheduled retry', () => {
-  it('is claimed even if the response to the claim was lost', async () => {
-    const by = await retriedDelivery(NOW);
-    // The first write fails its condition, since there is a record. The response to the second one is lost.
-    const losing = createDeliveries(withLostResponse(connect(), 'UpdateItemCommand'));
-    expect(await losing.claim(by('b'), NOW)).toMatchObject({
-      kind: 'claimed',
-      record: {
-        claim_id: 'b',
-        attempt_count: 1,
-        attempts: [{ timestamp_ms: NOW, result: 'transient', status: 500, duration_ms: 10 }],
-      },
-    });
+it('a delivery with a scheduled retry is claimed even if the response to the claim was lost', async () => {
+  const by = await retriedDelivery(NOW);
+  // The first write fails its condition, since there is a record. The response to the second one is lost.
+  const losing = createDeliveries(withLostResponse(connect(), 'UpdateItemCommand'));
+  expect(await losing.claim(by('b'), NOW)).toMatchObject({
+    kind: 'claimed',
+    record: {
+      claim_id: 'b',
+      attempt_count: 1,
+      attempts: [{ timestamp_ms: NOW, result: 'transient', status: 500, duration_ms: 10 }],
+    },
   });
 });
 
-describe('a different event with the same ID', () => {
-  it('is recorded in a separate item, which updates of the delivery record do not overwrite', async () => {
-    const by = newDelivery();
-    await deliveries.claim(by('a'), NOW);
-    await deliveries.recordConflict(by('a'), NOW + 5);
-    await deliveries.update(by('a'), withStatus(by('a'), 'delivered', NOW));
-    const { tenant, id: notificationId } = parseDeliveryPartition(by('a').pk);
-    expect(await deliveries.listConflicts({ tenant, id: notificationId })).toEqual(new Map([[by('a').sk, NOW + 5]]));
-    expect(await deliveries.listNewest({ tenant, id: notificationId }, 10)).toEqual([
-      withStatus(by('a'), 'delivered', NOW),
-    ]);
-  });
+it('a different event with the same ID is recorded in a separate item, which updates of the delivery record do not overwrite', async () => {
+  const by = newDelivery();
+  await deliveries.claim(by('a'), NOW);
+  await deliveries.recordConflict(by('a'), NOW + 5);
+  await deliveries.update(by('a'), withStatus(by('a'), 'delivered', NOW));
+  const { tenant, id: notificationId } = parseDeliveryPartition(by('a').pk);
+  expect(await deliveries.listConflicts({ tenant, id: notificationId })).toEqual(new Map([[by('a').sk, NOW + 5]]));
+  expect(await deliveries.listNewest({ tenant, id: notificationId }, 10)).toEqual([
+    withStatus(by('a'), 'delivered', NOW),
+  ]);
 });
 
-describe('a record of a later version of the service', () => {
-  it('is claimed although its reasons are unknown', async () => {
-    const record = withNextAttempt(withAttempt(newDelivery()('first'), transient, NOW, 10), NOW);
-    const attempts = record.attempts.map((attempt) => ({ ...attempt, reason: 'later' }));
-    await client.send(new PutCommand({ TableName: 'deliveries', Item: { ...record, last_reason: 'later', attempts } }));
-    const claim = await deliveries.claim({ ...record, claim_id: 'second', lease_until_ms: NOW + LEASE_MS }, NOW);
-    expect(claim).toMatchObject({ kind: 'claimed', record: { attempt_count: 1, attempts: [{ result: 'transient' }] } });
-  });
+it('a record of a later version of the service is claimed although its reasons are unknown', async () => {
+  const record = withNextAttempt(withAttempt(newDelivery()('first'), transient, NOW, 10), NOW);
+  const attempts = record.attempts.map((attempt) => ({ ...attempt, reason: 'later' }));
+  await client.send(new PutCommand({ TableName: 'deliveries', Item: { ...record, last_reason: 'later', attempts } }));
+  const claim = await deliveries.claim({ ...record, claim_id: 'second', lease_until_ms: NOW + LEASE_MS }, NOW);
+  expect(claim).toMatchObject({ kind: 'claimed', record: { attempt_count: 1, attempts: [{ result: 'transient' }] } });
 });
 
-describe('a write that makes a delivery claimable', () => {
-  it('is applied once if its response is lost and the SDK repeats it', async () => {
-    const by = newDelivery();
-    await deliveries.claim(by('a'), NOW);
-    const losing = createDeliveries(withLostResponse(connect(), 'UpdateItemCommand'));
-    const next = withNextAttempt(by('a'), NOW + 5_000);
-    expect(await losing.update(by('a'), next)).toEqual(next);
-    expect(await deliveries.read(by('a'))).toEqual(next);
-  });
+it('a write that makes a delivery claimable is applied once if its response is lost and the SDK repeats it', async () => {
+  const by = newDelivery();
+  await deliveries.claim(by('a'), NOW);
+  const losing = createDeliveries(withLostResponse(connect(), 'UpdateItemCommand'));
+  const next = withNextAttempt(by('a'), NOW + 5_000);
+  expect(await losing.update(by('a'), next)).toEqual(next);
+  expect(await deliveries.read(by('a'))).toEqual(next);
 });
 
 describe('a delivery that can bounce', () => {

@@ -61,17 +61,15 @@ const expectExactCounter = async (tenant: string): Promise<void> => {
   expect(await readNotificationCount(client, 'notifications', tenant)).toBe(stored);
 };
 
-describe('a large notification', () => {
-  it('writes its chunks once, without an expiry', async () => {
-    const tenant = newTenant();
-    const database = connect();
-    const counts = countRequests(database);
-    await repositoryOn(database).create({ tenant, attributes: large('a'), audit });
-    expect(counts).toMatchObject({ BatchWriteItemCommand: 1 });
-    expect(await itemsOf(client, 'notifications', `chunk#${tenant}`)).toEqual([
-      expect.not.objectContaining({ ttl: expect.anything() }),
-    ]);
-  });
+it('a large notification writes its chunks once, without an expiry', async () => {
+  const tenant = newTenant();
+  const database = connect();
+  const counts = countRequests(database);
+  await repositoryOn(database).create({ tenant, attributes: large('a'), audit });
+  expect(counts).toMatchObject({ BatchWriteItemCommand: 1 });
+  expect(await itemsOf(client, 'notifications', `chunk#${tenant}`)).toEqual([
+    expect.not.objectContaining({ ttl: expect.anything() }),
+  ]);
 });
 
 describe('a writer that crashes', () => {
@@ -123,62 +121,60 @@ describe('a writer that crashes', () => {
   );
 });
 
-describe('random writes with crashes, repeated and delayed requests', () => {
-  const content = fc.record({ isLarge: fc.boolean(), letter: fc.constantFrom('a', 'b', 'c') });
-  const step = fc.record({
-    kind: fc.constantFrom('create', 'replace', 'delete'),
-    which: fc.nat({ max: 2 }),
-    content,
-    kill: fc.option(
-      fc.record({
-        number: fc.integer({ min: 1, max: 9 }),
-        fate: fc.constantFrom<KilledRequest>('lost', 'applied', 'delayed'),
-      }),
-    ),
-    /** Delays the first copy of each write of this step. */
-    isSlow: fc.boolean(),
-    /** Applies the delayed copies of earlier steps before this step. */
-    copiesArrive: fc.boolean(),
-  });
-
-  it('keep the result of the last write and an exact counter', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 7 }), async (steps) => {
-        const tenant = newTenant();
-        const late: LateRequest[] = [];
-        /** The possible contents of each notification: several after a failed write. */
-        const model = new Map<string, (NotificationAttributes | undefined)[]>();
-
-        for (const { kind, which, content, kill, isSlow, copiesArrive } of steps) {
-          if (copiesArrive) for (const { send } of late.splice(0)) await send();
-          const attributes = content.isLarge ? large(content.letter) : small(content.letter);
-          const id = [...model.keys()][which];
-          const key = { tenant, id: id ?? '' };
-          const database = isSlow ? slowDatabase(late) : connect();
-          const worker = repositoryOn(kill ? withKilledWorker(database, kill.number, kill.fate, late) : database);
-          if (kind === 'create') {
-            const createdId = await worker.create({ tenant, attributes, audit }).catch(() => undefined);
-            if (createdId !== undefined) model.set(createdId, [attributes]);
-          } else if (id !== undefined) {
-            const next = kind === 'replace' ? attributes : undefined;
-            const result = await (kind === 'replace'
-              ? replace(key, attributes, worker)
-              : worker.delete(key, audit)
-            ).catch(() => 'failed');
-            if (result === true) model.set(id, [next]);
-            else if (result === 'failed') model.set(id, [...(model.get(id) ?? []), next]);
-            else model.set(id, [undefined]);
-          }
-        }
-        for (const { send } of late) await send();
-
-        for (const [id, possible] of model) {
-          const found = (await notifications.get({ tenant, id }))?.record;
-          expect(possible.map((attributes) => attributes && { id, ...attributes })).toContainEqual(found);
-        }
-        await expectExactCounter(tenant);
-      }),
-      { numRuns: runs(25) },
-    );
-  }, 180_000);
+const content = fc.record({ isLarge: fc.boolean(), letter: fc.constantFrom('a', 'b', 'c') });
+const step = fc.record({
+  kind: fc.constantFrom('create', 'replace', 'delete'),
+  which: fc.nat({ max: 2 }),
+  content,
+  kill: fc.option(
+    fc.record({
+      number: fc.integer({ min: 1, max: 9 }),
+      fate: fc.constantFrom<KilledRequest>('lost', 'applied', 'delayed'),
+    }),
+  ),
+  /** Delays the first copy of each write of this step. */
+  isSlow: fc.boolean(),
+  /** Applies the delayed copies of earlier steps before this step. */
+  copiesArrive: fc.boolean(),
 });
+
+it('random writes with crashes, repeated and delayed requests keep the result of the last write and an exact counter', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 7 }), async (steps) => {
+      const tenant = newTenant();
+      const late: LateRequest[] = [];
+      /** The possible contents of each notification: several after a failed write. */
+      const model = new Map<string, (NotificationAttributes | undefined)[]>();
+
+      for (const { kind, which, content, kill, isSlow, copiesArrive } of steps) {
+        if (copiesArrive) for (const { send } of late.splice(0)) await send();
+        const attributes = content.isLarge ? large(content.letter) : small(content.letter);
+        const id = [...model.keys()][which];
+        const key = { tenant, id: id ?? '' };
+        const database = isSlow ? slowDatabase(late) : connect();
+        const worker = repositoryOn(kill ? withKilledWorker(database, kill.number, kill.fate, late) : database);
+        if (kind === 'create') {
+          const createdId = await worker.create({ tenant, attributes, audit }).catch(() => undefined);
+          if (createdId !== undefined) model.set(createdId, [attributes]);
+        } else if (id !== undefined) {
+          const next = kind === 'replace' ? attributes : undefined;
+          const result = await (kind === 'replace'
+            ? replace(key, attributes, worker)
+            : worker.delete(key, audit)
+          ).catch(() => 'failed');
+          if (result === true) model.set(id, [next]);
+          else if (result === 'failed') model.set(id, [...(model.get(id) ?? []), next]);
+          else model.set(id, [undefined]);
+        }
+      }
+      for (const { send } of late) await send();
+
+      for (const [id, possible] of model) {
+        const found = (await notifications.get({ tenant, id }))?.record;
+        expect(possible.map((attributes) => attributes && { id, ...attributes })).toContainEqual(found);
+      }
+      await expectExactCounter(tenant);
+    }),
+    { numRuns: runs(25) },
+  );
+}, 180_000);

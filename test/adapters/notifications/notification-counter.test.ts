@@ -5,7 +5,6 @@ import {
   recountNotifications,
 } from '../../../shared/adapters/notifications/notification-counter.ts';
 import { createNotificationRepository } from '../../../shared/adapters/notifications/notification-repository.ts';
-import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { audit } from '../../support/audit.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { countRequests, withInterruption } from '../../support/dynamodb-faults.ts';
@@ -103,21 +102,6 @@ describe('the notification counter', () => {
     const overtaken = withInterruption(connect(), WRITE, replace);
     expect(await notificationsOn(overtaken).delete({ tenant, id }, audit)).toBe(true);
     expect([await stored(tenant), await count(tenant)]).toEqual([1, 1]);
-  });
-
-  it('does not count replaced notifications, and no failed write', async () => {
-    const tenant = newTenant();
-    const id = await create(tenant);
-    const found = await notifications.get({ tenant, id });
-    const old = found?.stored ?? { version: '', chunks: 0 };
-    expect(
-      await notifications.replace({ key: { tenant, id }, old, attributes: webhookNotification(), entry: audit }),
-    ).toBe(true);
-    expect(
-      await notifications.replace({ key: { tenant, id }, old, attributes: webhookNotification(), entry: audit }),
-    ).toBe(false);
-    expect(await notifications.delete({ tenant, id: newNotificationId() }, audit)).toBe(false);
-    expect(await count(tenant)).toBe(1);
   });
 });
 

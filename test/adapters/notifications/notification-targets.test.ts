@@ -57,18 +57,11 @@ describe('the target of a delivery', () => {
     expect(counts).toEqual({});
   });
 
-  it('is found only for its own tenant', async () => {
-    const key = await created();
-    const foreign = { ...key, tenant: 'other' };
-    const { find } = notifications.targets([key, foreign]);
-    expect([await find(key), await find(foreign)]).toEqual([expect.anything(), undefined]);
-  });
-
-  it('is undefined for notifications that do not exist or were deleted', async () => {
+  it.each([true, false])('is undefined if it does not exist or was deleted (consistent: %s)', async (isConsistent) => {
     const deleted = await created();
     await notifications.delete(deleted, audit);
     const keys = [deleted, { tenant: 'acme', id: newNotificationId() }, { tenant: 'acme', id: '__proto__' }];
-    const { find } = notifications.targets(keys);
+    const { find } = notifications.targets(keys, { isConsistent });
     expect(await Promise.all(keys.map(find))).toEqual([undefined, undefined, undefined]);
   });
 });
@@ -92,14 +85,6 @@ describe('a target that is read without strong consistency', () => {
     expect([await find(old), await find(recent)]).toMatchObject([{ id: old.id }, { id: recent.id }]);
   });
 
-  it('is undefined if it does not exist or was deleted', async () => {
-    const deleted = await created();
-    await notifications.delete(deleted, audit);
-    const keys = [deleted, { tenant: 'acme', id: newNotificationId() }];
-    const { find } = notifications.targets(keys, { isConsistent });
-    expect(await Promise.all(keys.map(find))).toEqual([undefined, undefined]);
-  });
-
   it('fails if its second read fails, instead of being reported as missing', async () => {
     const key = await created();
     const database = withThrottling(
@@ -119,41 +104,39 @@ it('a target is never an earlier version by default, so that a change takes effe
   expect(await repositoryOn(database).targets([key]).find(key)).toMatchObject({ id: key.id });
 });
 
-describe('a target that cannot be read', () => {
-  /** Creates a notification of a type that this version of the service does not support. */
-  const withUnknownType = async () => {
-    const key = await created();
-    await client.send(
-      new UpdateCommand({
-        TableName: 'notifications',
-        Key: { pk: 'notification#acme', sk: key.id },
-        UpdateExpression: 'SET #type = :type',
-        ExpressionAttributeNames: { '#type': 'type' },
-        ExpressionAttributeValues: { ':type': 'carrierpigeon' },
-      }),
-    );
-    return key;
-  };
+/** Creates a notification of a type that this version of the service does not support. */
+const withUnknownType = async () => {
+  const key = await created();
+  await client.send(
+    new UpdateCommand({
+      TableName: 'notifications',
+      Key: { pk: 'notification#acme', sk: key.id },
+      UpdateExpression: 'SET #type = :type',
+      ExpressionAttributeNames: { '#type': 'type' },
+      ExpressionAttributeValues: { ':type': 'carrierpigeon' },
+    }),
+  );
+  return key;
+};
 
-  it('does not fail the others if its type is unknown, and is logged and counted once', async () => {
-    const logError = vi.spyOn(logger, 'error').mockImplementation(() => undefined);
-    const metrics = recordMetrics();
-    const unknown = await withUnknownType();
-    const known = await created();
-    const { find } = notifications.targets([unknown, known]);
-    await expect(find(unknown)).rejects.toBeInstanceOf(UnreadableNotificationError);
-    await expect(find(unknown)).rejects.toMatchObject({ name: 'UnreadableNotificationError' });
-    expect(await find(known)).toMatchObject({ id: known.id });
-    expect(logError.mock.calls).toEqual([
-      [expect.any(String), expect.objectContaining({ tenant_id: 'acme', notification_id: unknown.id })],
-    ]);
-    expect(metrics()).toEqual([
-      expect.objectContaining({
-        unreadable_notifications: 1,
-        _aws: expect.objectContaining({
-          CloudWatchMetrics: [expect.objectContaining({ Dimensions: [['service']] })],
-        }),
+it('a target that cannot be read does not fail the others if its type is unknown, and is logged and counted once', async () => {
+  const logError = vi.spyOn(logger, 'error').mockImplementation(() => undefined);
+  const metrics = recordMetrics();
+  const unknown = await withUnknownType();
+  const known = await created();
+  const { find } = notifications.targets([unknown, known]);
+  await expect(find(unknown)).rejects.toBeInstanceOf(UnreadableNotificationError);
+  await expect(find(unknown)).rejects.toMatchObject({ name: 'UnreadableNotificationError' });
+  expect(await find(known)).toMatchObject({ id: known.id });
+  expect(logError.mock.calls).toEqual([
+    [expect.any(String), expect.objectContaining({ tenant_id: 'acme', notification_id: unknown.id })],
+  ]);
+  expect(metrics()).toEqual([
+    expect.objectContaining({
+      unreadable_notifications: 1,
+      _aws: expect.objectContaining({
+        CloudWatchMetrics: [expect.objectContaining({ Dimensions: [['service']] })],
       }),
-    ]);
-  });
+    }),
+  ]);
 });

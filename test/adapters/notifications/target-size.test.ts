@@ -56,28 +56,25 @@ const withOwnFields = (bytes: number, others: Record<string, string> = {}, metad
   return webhookNotification({ details: { url: url + text, ...others }, metadata });
 };
 
-describe('reading a target', () => {
-  it.each([
-    ['own fields of 1 KB', withOwnFields(1_024), 1],
-    ['own fields of 1 KB, 340 KB that compress well in total', withOwnFields(1_024, entries(84, 'x'.repeat(4_096))), 1],
-    ['own fields of 1 KB, 20 KB that compress badly in total', withOwnFields(1_024, incompressibleEntries(5, 'x')), 5],
-    [
-      'own fields of 1 KB, 480 KB that compress badly in total',
-      withOwnFields(1_024, incompressibleEntries(120, 'x')),
-      1,
-    ],
-    ['own fields of 1 KB, 7 KB in total', withOwnFields(1_024, entries(3, 'x'.repeat(2_000))), 2],
-    ['own fields of 7 KB, 340 KB in total', withOwnFields(7_167, entries(82, 'x'.repeat(4_096))), 3],
-    ['own fields of 16 KB', withOwnFields(16_300), 5],
-    [
-      'own fields of 16 KB, 480 KB that compress badly in total',
-      withOwnFields(16_300, incompressibleEntries(120, 'x')),
-      5,
-    ],
-  ])('costs read units for the fields of the type and for content that is in it: %s', async (_, attributes, units) => {
+it.each([
+  ['own fields of 1 KB', withOwnFields(1_024), 1],
+  ['own fields of 1 KB, 340 KB that compress well in total', withOwnFields(1_024, entries(84, 'x'.repeat(4_096))), 1],
+  ['own fields of 1 KB, 20 KB that compress badly in total', withOwnFields(1_024, incompressibleEntries(5, 'x')), 5],
+  ['own fields of 1 KB, 480 KB that compress badly in total', withOwnFields(1_024, incompressibleEntries(120, 'x')), 1],
+  ['own fields of 1 KB, 7 KB in total', withOwnFields(1_024, entries(3, 'x'.repeat(2_000))), 2],
+  ['own fields of 7 KB, 340 KB in total', withOwnFields(7_167, entries(82, 'x'.repeat(4_096))), 3],
+  ['own fields of 16 KB', withOwnFields(16_300), 5],
+  [
+    'own fields of 16 KB, 480 KB that compress badly in total',
+    withOwnFields(16_300, incompressibleEntries(120, 'x')),
+    5,
+  ],
+])(
+  'reading a target costs read units for the fields of the type and for content that is in it: %s',
+  async (_, attributes, units) => {
     expect(await readUnits(attributes)).toBe(units);
-  });
-});
+  },
+);
 
 describe('the content of a notification', () => {
   const key = { tenant: 'acme', id: newNotificationId() };

@@ -14,34 +14,17 @@ const publicOnly = (resolve = vi.fn(async () => [loopback])) => ({
   ...createHttpClient({ isAllowed: egressRule([]), resolve }),
 });
 
-/** Notations of 127.0.0.1 in a URL; `*` is replaced by the port. */
+/** Notations of 127.0.0.1 in a URL, which `URL` makes equal; `*` is replaced by the port. */
 const loopbackNotations = [
   'http://127.0.0.1:*/',
-  'http://127.1:*/',
-  'http://127.0.1:*/',
-  'http://2130706433:*/',
-  'http://0x7f000001:*/',
-  'http://0x7F.0.0.1:*/',
   'http://0x7f.1:*/',
-  'http://0177.0.0.1:*/',
   'http://017700000001:*/',
-  'http://0177.0x0.0.1:*/',
   'http://127.0.0.1.:*/',
-  'http://%31%32%37.0.0.1:*/',
-  'http://127。0。0。1:*/',
-  'http://１２７.０.０.１:*/',
-  'http://①②⑦.⓪.⓪.①:*/',
-  'http://example.com@127.0.0.1:*/',
-  'http://user:secret@127.0.0.1:*/',
-  'http:127.0.0.1:*/',
+  'http://%31%32%37。０.0.①:*/',
+  'http://example.com@127.0.0.1:*?@example.com/',
   'http:\\\\127.0.0.1:*\\',
-  'http://127.0.0.1:*#@example.com/',
-  'http://127.0.0.1:*?@example.com/',
   'http://[::ffff:127.0.0.1]:*/',
-  'http://[::ffff:7f00:1]:*/',
-  'http://[0:0:0:0:0:ffff:7f00:0001]:*/',
   'http://0:*/',
-  'http://0.0.0.0:*/',
   'https://127.0.0.1:*/',
 ];
 

@@ -109,24 +109,22 @@ describe('the list of a tenant’s tokens', () => {
   });
 });
 
-describe('the limit of tokens', () => {
-  it('refuses another token at 100 unexpired ones, and names the limit', async () => {
-    const { issue, revoke, advance, idsOf } = setUp();
-    await issue({ expiresInSeconds: 1 });
-    const { id } = await issue();
-    while ((await idsOf()).length < MAX_TOKENS) await issue();
-    const refusal = {
-      type: 'forbiddenError',
-      details: 'tokens: at most 100 unexpired tokens in an account',
-    };
-    await expect(issue()).rejects.toMatchObject(refusal);
-    advance(1);
-    await issue();
-    await expect(issue()).rejects.toMatchObject(refusal);
-    await revoke(id);
-    await issue();
-    await setUp().issue();
-  });
+it('the limit of tokens refuses another token at 100 unexpired ones, and names the limit', async () => {
+  const { issue, revoke, advance, idsOf } = setUp();
+  await issue({ expiresInSeconds: 1 });
+  const { id } = await issue();
+  while ((await idsOf()).length < MAX_TOKENS) await issue();
+  const refusal = {
+    type: 'forbiddenError',
+    details: 'tokens: at most 100 unexpired tokens in an account',
+  };
+  await expect(issue()).rejects.toMatchObject(refusal);
+  advance(1);
+  await issue();
+  await expect(issue()).rejects.toMatchObject(refusal);
+  await revoke(id);
+  await issue();
+  await setUp().issue();
 });
 
 describe('revoking a token', () => {

@@ -59,18 +59,16 @@ const routeOf = (path: string, method = 'GET') =>
     clientRequest.on('error', reject).end();
   });
 
-describe('routes', () => {
-  it.each([
-    ['GET', '/things/nt1', 'GET /things/{id}'],
-    ['GET', '/things/all', 'GET /things/all'],
-    ['GET', '/th%69ngs', 'GET /things'],
-    ['POST', '/things/nt1/test', 'POST /things/{id}/test'],
-    ['GET', '/things/', '$default'],
-    ['GET', '/things/a/b', '$default'],
-    ['HEAD', '/things', '$default'],
-  ])('match %s %s to %s', async (method, path, route) => {
-    expect(await routeOf(path, method)).toBe(route);
-  });
+it.each([
+  ['GET', '/things/nt1', 'GET /things/{id}'],
+  ['GET', '/things/all', 'GET /things/all'],
+  ['GET', '/th%69ngs', 'GET /things'],
+  ['POST', '/things/nt1/test', 'POST /things/{id}/test'],
+  ['GET', '/things/', '$default'],
+  ['GET', '/things/a/b', '$default'],
+  ['HEAD', '/things', '$default'],
+])('routes match %s %s to %s', async (method, path, route) => {
+  expect(await routeOf(path, method)).toBe(route);
 });
 
 describe('the event', () => {

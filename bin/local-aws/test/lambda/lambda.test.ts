@@ -267,52 +267,44 @@ describe('an execution environment between invocations', () => {
   });
 });
 
-describe('the memory limit of a function', () => {
-  it('is enforced per execution environment', async () => {
-    const { failed, returned } = await invoke('consume', { how: 'buffers' });
-    expect({ failed, returned }).toMatchObject({
-      failed: true,
-      returned: { errorType: 'Runtime.OutOfMemory', errorMessage: expect.stringContaining('signal: killed') },
-    });
-    expect(await invoke('consume')).toEqual({ failed: false, returned: 'done' });
+it('the memory limit of a function is enforced per execution environment', async () => {
+  const { failed, returned } = await invoke('consume', { how: 'buffers' });
+  expect({ failed, returned }).toMatchObject({
+    failed: true,
+    returned: { errorType: 'Runtime.OutOfMemory', errorMessage: expect.stringContaining('signal: killed') },
   });
+  expect(await invoke('consume')).toEqual({ failed: false, returned: 'done' });
 });
 
-describe('the report of an invocation', () => {
-  it('has result throttle and duration 0 if the invocation is throttled', async () => {
-    reports.length = 0;
-    const release = lambda.throttle('count');
-    await invoke('count');
-    release();
-    await invoke('count');
-    expect(reports).toMatchObject([
-      { functionName: 'count', result: 'throttle', durationMs: 0 },
-      { functionName: 'count', result: 'success' },
-    ]);
-  });
+it('the report of an invocation has result throttle and duration 0 if the invocation is throttled', async () => {
+  reports.length = 0;
+  const release = lambda.throttle('count');
+  await invoke('count');
+  release();
+  await invoke('count');
+  expect(reports).toMatchObject([
+    { functionName: 'count', result: 'throttle', durationMs: 0 },
+    { functionName: 'count', result: 'success' },
+  ]);
 });
 
-describe('a throttled function', () => {
-  it('rejects synchronous invocations with 429 TooManyRequestsException until every throttle is released', async () => {
-    const send = () => client.send(new InvokeCommand({ FunctionName: 'count', Payload: '{}' }));
-    const releases = [lambda.throttle('count'), lambda.throttle('count')];
-    const throttled = { name: 'TooManyRequestsException', $metadata: { httpStatusCode: 429 } };
-    await expect(send()).rejects.toMatchObject(throttled);
-    releases[0]?.();
-    releases[0]?.();
-    await expect(send()).rejects.toMatchObject(throttled);
-    releases[1]?.();
-    const response = await send();
-    expect(response).toMatchObject({ StatusCode: 200, ExecutedVersion: '$LATEST' });
-    expect(response.Payload?.transformToString()).toMatch(/^\d+$/);
-  });
+it('a throttled function rejects synchronous invocations with 429 TooManyRequestsException until every throttle is released', async () => {
+  const send = () => client.send(new InvokeCommand({ FunctionName: 'count', Payload: '{}' }));
+  const releases = [lambda.throttle('count'), lambda.throttle('count')];
+  const throttled = { name: 'TooManyRequestsException', $metadata: { httpStatusCode: 429 } };
+  await expect(send()).rejects.toMatchObject(throttled);
+  releases[0]?.();
+  releases[0]?.();
+  await expect(send()).rejects.toMatchObject(throttled);
+  releases[1]?.();
+  const response = await send();
+  expect(response).toMatchObject({ StatusCode: 200, ExecutedVersion: '$LATEST' });
+  expect(response.Payload?.transformToString()).toMatch(/^\d+$/);
 });
 
-describe('invoking with the SDK', () => {
-  it('rejects unknown functions and asynchronous invocations', async () => {
-    const unknown = client.send(new InvokeCommand({ FunctionName: 'unknown' }));
-    await expect(unknown).rejects.toMatchObject({ name: 'ResourceNotFoundException' });
-    const asynchronous = client.send(new InvokeCommand({ FunctionName: 'fail', InvocationType: 'Event' }));
-    await expect(asynchronous).rejects.toMatchObject({ name: 'UnknownOperationException' });
-  });
+it('invoking with the SDK rejects unknown functions and asynchronous invocations', async () => {
+  const unknown = client.send(new InvokeCommand({ FunctionName: 'unknown' }));
+  await expect(unknown).rejects.toMatchObject({ name: 'ResourceNotFoundException' });
+  const asynchronous = client.send(new InvokeCommand({ FunctionName: 'fail', InvocationType: 'Event' }));
+  await expect(asynchronous).rejects.toMatchObject({ name: 'UnknownOperationException' });
 });

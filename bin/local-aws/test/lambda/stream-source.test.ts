@@ -71,21 +71,19 @@ const start = (
 
 const quoted = (...texts: string[]) => texts.map((text) => JSON.stringify({ S: text }));
 
-describe('the stream of a table', () => {
-  it('has the images before and after each write that changes an item', () => {
-    const { put, remove, records } = start(() => success);
-    put('one');
-    put('one');
-    put('two');
-    remove();
-    const [one, two] = ['one', 'two'].map((text) => ({ pk: { S: 'a' }, text: { S: text } }));
-    expect(records.map(({ eventName, dynamodb }) => [eventName, dynamodb.OldImage, dynamodb.NewImage])).toEqual([
-      ['INSERT', undefined, one],
-      ['MODIFY', one, two],
-      ['REMOVE', two, undefined],
-    ]);
-    expect(records[0]?.dynamodb.Keys).toEqual({ pk: { S: 'a' } });
-  });
+it('the stream of a table has the images before and after each write that changes an item', () => {
+  const { put, remove, records } = start(() => success);
+  put('one');
+  put('one');
+  put('two');
+  remove();
+  const [one, two] = ['one', 'two'].map((text) => ({ pk: { S: 'a' }, text: { S: text } }));
+  expect(records.map(({ eventName, dynamodb }) => [eventName, dynamodb.OldImage, dynamodb.NewImage])).toEqual([
+    ['INSERT', undefined, one],
+    ['MODIFY', one, two],
+    ['REMOVE', two, undefined],
+  ]);
+  expect(records[0]?.dynamodb.Keys).toEqual({ pk: { S: 'a' } });
 });
 
 describe('the event source of a stream', () => {

@@ -237,24 +237,22 @@ it('ChangeMessageVisibility returns MessageNotInflight for a visible message', a
   await expect(sqs.send(change)).rejects.toMatchObject({ name: 'MessageNotInflight' });
 });
 
-describe('a queue', () => {
-  it('returns its message counts, and is listed and purged', async () => {
-    await sendBatch([
-      { Id: 'a', MessageBody: 'a' },
-      { Id: 'b', MessageBody: 'b' },
-      { Id: 'c', MessageBody: 'c', DelaySeconds: 60 },
-    ]);
-    await receive(QueueUrl, { MaxNumberOfMessages: 1 });
-    const { Attributes } = await sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['All'] }));
-    expect(Attributes).toMatchObject({
-      QueueArn: 'arn:aws:sqs:us-east-1:000000000000:jobs',
-      ApproximateNumberOfMessages: '1',
-      ApproximateNumberOfMessagesNotVisible: '1',
-      ApproximateNumberOfMessagesDelayed: '1',
-    });
-    const { QueueUrls } = await sqs.send(new ListQueuesCommand());
-    expect(QueueUrls).toEqual([queue.settings.url, deadLetterQueue.settings.url]);
-    await sqs.send(new PurgeQueueCommand({ QueueUrl }));
-    expect(queue.messages).toEqual([]);
+it('a queue returns its message counts, and is listed and purged', async () => {
+  await sendBatch([
+    { Id: 'a', MessageBody: 'a' },
+    { Id: 'b', MessageBody: 'b' },
+    { Id: 'c', MessageBody: 'c', DelaySeconds: 60 },
+  ]);
+  await receive(QueueUrl, { MaxNumberOfMessages: 1 });
+  const { Attributes } = await sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['All'] }));
+  expect(Attributes).toMatchObject({
+    QueueArn: 'arn:aws:sqs:us-east-1:000000000000:jobs',
+    ApproximateNumberOfMessages: '1',
+    ApproximateNumberOfMessagesNotVisible: '1',
+    ApproximateNumberOfMessagesDelayed: '1',
   });
+  const { QueueUrls } = await sqs.send(new ListQueuesCommand());
+  expect(QueueUrls).toEqual([queue.settings.url, deadLetterQueue.settings.url]);
+  await sqs.send(new PurgeQueueCommand({ QueueUrl }));
+  expect(queue.messages).toEqual([]);
 });

@@ -63,19 +63,17 @@ describe('deleting a message', () => {
   });
 });
 
-describe('a queue with a retention period', () => {
-  it('removes a message in any state when the retention period ends', async () => {
-    const clock = new ManualClock();
-    const queue = queueOf(clock, { retentionSeconds: 60, visibilitySeconds: 1000 });
-    queue.send(message('in flight'));
-    await receiveOne(queue);
-    queue.send(message('visible'));
-    queue.send(message('delayed'), 900);
-    expect(queue.counts).toMatchObject({ visible: 1, delayed: 1, inFlight: 1 });
-    clock.advance(60);
-    expect(queue.counts).toMatchObject({ visible: 0, delayed: 0, inFlight: 0 });
-    expect(queue.messages).toEqual([]);
-  });
+it('a queue with a retention period removes a message in any state when the retention period ends', async () => {
+  const clock = new ManualClock();
+  const queue = queueOf(clock, { retentionSeconds: 60, visibilitySeconds: 1000 });
+  queue.send(message('in flight'));
+  await receiveOne(queue);
+  queue.send(message('visible'));
+  queue.send(message('delayed'), 900);
+  expect(queue.counts).toMatchObject({ visible: 1, delayed: 1, inFlight: 1 });
+  clock.advance(60);
+  expect(queue.counts).toMatchObject({ visible: 0, delayed: 0, inFlight: 0 });
+  expect(queue.messages).toEqual([]);
 });
 
 describe('a queue with a redrive policy', () => {
@@ -162,22 +160,13 @@ describe('the age of the oldest message', () => {
   });
 });
 
-describe('message groups', () => {
-  it('take turns, and a message without a group is one of its own', async () => {
-    const queue = queueOf(new ManualClock());
-    for (let n = 0; n < 20; n += 1) queue.send(message(`noisy ${n}`, 'noisy'));
-    expect(await receiveBodies(queue)).toHaveLength(10);
-    for (const body of ['quiet 0', 'quiet 1']) queue.send(message(body, 'quiet'));
-    for (const body of ['single 0', 'single 1']) queue.send(message(body));
-    expect(await receiveBodies(queue, 6)).toEqual([
-      'noisy 10',
-      'quiet 0',
-      'single 0',
-      'single 1',
-      'noisy 11',
-      'quiet 1',
-    ]);
-  });
+it('message groups take turns, and a message without a group is one of its own', async () => {
+  const queue = queueOf(new ManualClock());
+  for (let n = 0; n < 20; n += 1) queue.send(message(`noisy ${n}`, 'noisy'));
+  expect(await receiveBodies(queue)).toHaveLength(10);
+  for (const body of ['quiet 0', 'quiet 1']) queue.send(message(body, 'quiet'));
+  for (const body of ['single 0', 'single 1']) queue.send(message(body));
+  expect(await receiveBodies(queue, 6)).toEqual(['noisy 10', 'quiet 0', 'single 0', 'single 1', 'noisy 11', 'quiet 1']);
 });
 
 describe('a long poll', () => {
@@ -196,17 +185,15 @@ describe('a long poll', () => {
   });
 });
 
-describe('a queue', () => {
-  it('delivers duplicates if a test enables them, and deletes by the newest handle only', async () => {
-    const clock = new ManualClock();
-    const queue = queueOf(clock, {}, { duplicateReceives: 0.3, random: () => 0.1 });
-    queue.send(message('a'));
-    const first = await receiveOne(queue);
-    const second = await receiveOne(queue);
-    expect(second.message.id).toBe(first.message.id);
-    queue.delete(first.handle);
-    expect(queue.messages).toHaveLength(1);
-    queue.delete(second.handle);
-    expect(queue.messages).toHaveLength(0);
-  });
+it('a queue delivers duplicates if a test enables them, and deletes by the newest handle only', async () => {
+  const clock = new ManualClock();
+  const queue = queueOf(clock, {}, { duplicateReceives: 0.3, random: () => 0.1 });
+  queue.send(message('a'));
+  const first = await receiveOne(queue);
+  const second = await receiveOne(queue);
+  expect(second.message.id).toBe(first.message.id);
+  queue.delete(first.handle);
+  expect(queue.messages).toHaveLength(1);
+  queue.delete(second.handle);
+  expect(queue.messages).toHaveLength(0);
 });
