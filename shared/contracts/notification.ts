@@ -91,15 +91,16 @@ export const parseDestination = (body: unknown) => {
   return destinationSchema(present).safeParse(present);
 };
 
+const given = z.optional(z.unknown());
 const changes = z.object(
   {
-    label: z.optional(z.unknown()),
-    type: z.optional(z.unknown()),
-    details: z.optional(z.unknown()),
-    metadata: z.optional(z.unknown()),
-    webhook_request: z.optional(z.unknown()),
-    ordered: z.optional(z.unknown()),
-    muted_until: z.optional(z.unknown()),
+    label: given,
+    type: given,
+    details: given,
+    metadata: given,
+    webhook_request: given,
+    ordered: given,
+    muted_until: given,
   },
   INVALID_BODY,
 );

@@ -2,7 +2,7 @@ import type { AlarmEvent } from '../contracts/alarm-event.ts';
 import type { EventHeader, Fact } from '../contracts/event-header.ts';
 import type { NoticeContent } from '../contracts/notice.ts';
 import { DEFAULT_TIME_ZONE } from '../contracts/time-zone.ts';
-import { utcTime } from './time.ts';
+import { HOUR_MS, MINUTE_MS, utcTime } from './time.ts';
 
 /** The text of an unvalidated string, number or boolean. */
 const scalar = (value: unknown): string | undefined => {
@@ -38,10 +38,8 @@ export const multiLine = (text: string): string =>
 export const plainLine = (text: string): string => oneLine(text.replace(/\p{Cf}+/gu, ''));
 
 /** Returns the label of an entity, alarm or check, or its ID. */
-export const nameOf = (record: unknown): string | undefined => {
-  const name = scalar(property(record, 'label')) ?? scalar(property(record, 'id'));
-  return name === undefined ? undefined : oneLine(name);
-};
+export const nameOf = (record: unknown): string | undefined =>
+  scalar(property(record, 'label')) ?? scalar(property(record, 'id'));
 
 /** For subjects and SMS: the label or ID, whichever has visible characters. */
 export const plainNameOf = (record: unknown): string | undefined =>
@@ -72,12 +70,12 @@ export const plainName = ({ name, plain_name = name }: EventHeader['entity']): s
   plain_name || undefined;
 
 /** Alerts that are sent later than this after SQS accepted them say so. */
-const MAX_UNMENTIONED_DELAY_MS = 120_000;
+const MAX_UNMENTIONED_DELAY_MS = 2 * MINUTE_MS;
 
 /** Returns a state such as `CRITICAL (delayed by 7 minutes)`, from two hours on in hours. */
 export const lateState = (state: string, delayMs = 0): string => {
   if (delayMs <= MAX_UNMENTIONED_DELAY_MS) return state;
-  const minutes = Math.floor(delayMs / 60_000);
+  const minutes = Math.floor(delayMs / MINUTE_MS);
   return `${state} (delayed by ${minutes < 120 ? `${minutes} minutes` : `${Math.floor(minutes / 60)} hours`})`;
 };
 
@@ -191,8 +189,6 @@ export const facts = (event: AlarmEvent, producedAtMs: number | undefined): Fact
 /** Such as `2026-01-01`, `03:24:05`, `UTC+01:00`. */
 export type ZonedTime = { day: string; time: string; zone: string };
 
-const MINUTE_MS = 60_000;
-
 /** How Intl names an offset from UTC. Only before 1972, some have seconds. */
 const OFFSET = /GMT([+-])(\d\d):(\d\d)$/;
 
@@ -212,7 +208,7 @@ export const timesIn = (timeZone: string): ((timeMs: number) => ZonedTime) => {
   const offsetAt = offsetsOf(timeZone);
   return (timeMs) => {
     const [, sign, hours = '00', minutes = '00'] = OFFSET.exec(offsetAt(timeMs)) ?? [];
-    const offsetMs = (Number(hours) * 60 + Number(minutes)) * MINUTE_MS;
+    const offsetMs = Number(hours) * HOUR_MS + Number(minutes) * MINUTE_MS;
     const [day = '', time = ''] = new Date(timeMs + (sign === '-' ? -offsetMs : offsetMs)).toISOString().split('T');
     return { day, time: time.slice(0, 8), zone: offsetMs === 0 ? 'UTC' : `UTC${sign}${hours}:${minutes}` };
   };

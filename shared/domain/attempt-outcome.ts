@@ -40,10 +40,5 @@ export const failed = (
   result: Failure['result'],
   reason: FailureReason,
   explanation: string,
-  rest: Partial<
-    Pick<
-      Failure,
-      'cause' | 'status' | 'code' | 'wasResent' | 'retryAfterMs' | 'countsAsAttempt' | 'nothingSent' | 'canBeSummarized'
-    >
-  > = {},
+  rest: Partial<Omit<Failure, 'result' | 'reason' | 'explanation'>> = {},
 ): Failure => ({ result, reason, cause: 'destination', explanation, ...rest });

@@ -1,5 +1,6 @@
 import { type Failure, failed } from './attempt-outcome.ts';
 import { errorCode } from './network-error.ts';
+import { HOUR_MS } from './time.ts';
 
 type FailureKind = Pick<Failure, 'result' | 'reason' | 'cause' | 'retryAfterMs' | 'countsAsAttempt'>;
 
@@ -12,7 +13,7 @@ const throttled: FailureKind = {
   countsAsAttempt: false,
   retryAfterMs: 5_000,
 };
-const dailyQuotaExceeded: FailureKind = { ...throttled, reason: 'aws_quota_exceeded', retryAfterMs: 3_600_000 };
+const dailyQuotaExceeded: FailureKind = { ...throttled, reason: 'aws_quota_exceeded', retryAfterMs: HOUR_MS };
 const unrecognized: FailureKind = { result: 'transient', reason: 'rejected', cause: 'service' };
 const unreachable: FailureKind = { result: 'transient', reason: 'network_error', cause: 'service' };
 

@@ -41,7 +41,7 @@ export const outcomeOf = (
     version: 1,
     tenant_id: tenant,
     notification_id: notificationId,
-    type: after.type ?? null,
+    type: after.type,
     event_id: after.event_id,
     alarm_id: after.alarm_id,
     entity_id: after.entity_id,

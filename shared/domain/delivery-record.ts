@@ -7,14 +7,15 @@ import type { AttemptOutcome } from './attempt-outcome.ts';
 import { deliveryKey } from './delivery-key.ts';
 import { type EventTime, isOlderByTimestamp } from './event-time.ts';
 import { MAX_AGE_MS, MAX_ATTEMPTS, MAX_WAIT_FOR_ATTEMPT_MS } from './retry-schedule.ts';
+import { DAY_SECONDS, HOUR_MS, MINUTE_MS } from './time.ts';
 import { LEASE_MS } from './timeouts.ts';
 
 export type { Attempt, DeliveryRecord };
 
-export const RETENTION_SECONDS = 30 * 86_400;
+export const RETENTION_SECONDS = 30 * DAY_SECONDS;
 
 /** A delivery claimed later than this after its attempt was due waited for the service: no destination failed. */
-const MAX_LATE_CLAIM_MS = 3_600_000;
+const MAX_LATE_CLAIM_MS = HOUR_MS;
 
 /** Records are charged by size. */
 const MAX_LABEL_BYTES = 60;
@@ -56,7 +57,7 @@ export const claimedRecord = (
     claim_id: claimId,
     attempts: [],
     reached_recipient_hashes: delivery.reached_recipient_hashes,
-    ...(type && notificationTypes[type].canBounce && { siblings: delivery.siblings }),
+    ...(notificationTypes[type].canBounce && { siblings: delivery.siblings }),
     notice: notice?.kind,
     ttl: Math.floor(nowMs / 1000) + RETENTION_SECONDS,
   };
@@ -126,7 +127,7 @@ export const evaluateClaim = (existing: DeliveryRecord, initial: DeliveryRecord,
   if (existing.claim_id === initial.claim_id) return { kind: 'claimed', record: existing };
   if (existing.content_hash !== initial.content_hash) return { kind: 'conflict' };
   if (existing.lease_until_ms > nowMs) return { kind: 'busy', leaseUntilMs: existing.lease_until_ms };
-  const { claim_id, lease_until_ms, ttl, type = existing.type, siblings = existing.siblings } = initial;
+  const { claim_id, lease_until_ms, ttl, type, siblings = existing.siblings } = initial;
   const wasInterrupted = existing.lease_until_ms > 0;
   const interruption = wasInterrupted ? { was_interrupted: true } : {};
   const reached = reachedOf(existing, initial);
@@ -278,7 +279,7 @@ export const withNextAttempt = (record: DeliveryRecord, nextAttemptAtMs: number)
  * (docs/decisions/notices.md#notices). Batching (20 s), the timeout (15 s), the stream and the report itself (15 s)
  * could delay a report by that attempt beyond five minutes.
  */
-const REPORT_AFTER_MS = 5 * 60_000 - 50_000;
+const REPORT_AFTER_MS = 5 * MINUTE_MS - 50_000;
 
 /**
  * Attempts fail, whoever is at fault, and none ends within five minutes of the round's start: with the normal schedule

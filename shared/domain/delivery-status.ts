@@ -1,8 +1,9 @@
 import type { DeliveryReason, FailureReason } from '../contracts/outcomes.ts';
 import { type DeliveryRecord, haveAllBounced, isLate, isShadow, mustBecomeBounced } from './delivery-record.ts';
+import { HOUR_MS } from './time.ts';
 
 /** How often a tenant can request the next attempt of a delivery. */
-export const RETRY_REQUEST_INTERVAL_MS = 3_600_000;
+export const RETRY_REQUEST_INTERVAL_MS = HOUR_MS;
 
 /** No worker has claimed it. */
 export const isWaiting = ({ status, lease_until_ms, next_attempt_at_ms }: DeliveryRecord, nowMs: number): boolean =>

@@ -1,5 +1,6 @@
 import { type AlarmEvent, HEARTBEAT_TENANT } from '../contracts/alarm-event.ts';
 import type { DeliveryTarget } from './notification.ts';
+import { MINUTE_MS } from './time.ts';
 
 /**
  * Its URL only its sender knows. Its ID is one that a stored notification can have, so that dispatch and sender look it
@@ -16,7 +17,7 @@ export const unstoredTarget = (tenant: string): DeliveryTarget | undefined =>
   tenant === HEARTBEAT_TENANT ? heartbeatNotification : undefined;
 
 /** So that a backlog does not look like a working service. */
-const MAX_HEARTBEAT_AGE_MS = 300_000;
+const MAX_HEARTBEAT_AGE_MS = 5 * MINUTE_MS;
 
 export const isLateHeartbeat = (acceptedAtMs: number, nowMs: number): boolean =>
   nowMs - acceptedAtMs > MAX_HEARTBEAT_AGE_MS;

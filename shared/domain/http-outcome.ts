@@ -1,4 +1,6 @@
+import { isJsonObject, jsonOrUndefined } from '../contracts/json.ts';
 import { type AttemptOutcome, failed } from './attempt-outcome.ts';
+import { HOUR_MS } from './time.ts';
 import type { Alert } from './transport.ts';
 
 /** What determines the outcome. */
@@ -31,7 +33,7 @@ export type HttpResponses = {
   readonly rules: readonly Rule[];
 };
 
-const MAX_RETRY_AFTER_MS = 3_600_000;
+const MAX_RETRY_AFTER_MS = HOUR_MS;
 
 /** The three forms of a date (RFC 9110, section 5.6.7), such as `Sun Nov  6 08:49:37 1994`, which is in GMT, too. */
 const HTTP_DATE = /^(?:[A-Z][a-z]{2,8}, [\w :-]{18,20} GMT|[A-Z][a-z]{2} [A-Z][a-z]{2} [\d ]\d [\d:]{8} \d{4})$/;
@@ -48,12 +50,8 @@ export const parseRetryAfterMs = (header: string | undefined, nowMs: number): nu
 };
 
 const resultIn = (body: string): unknown => {
-  try {
-    const parsed: unknown = JSON.parse(body);
-    return typeof parsed === 'object' && parsed !== null && 'result' in parsed ? parsed.result : undefined;
-  } catch {
-    return undefined;
-  }
+  const parsed = jsonOrUndefined(body);
+  return isJsonObject(parsed) ? parsed.result : undefined;
 };
 
 const matches = (rule: Rule, { status, retryAfter, body }: HttpResponse, mayHaveArrived: boolean): boolean =>

@@ -4,6 +4,7 @@ import type { EventHeader } from '../contracts/event-header.ts';
 import { type DeliveryKey, deliveryKey } from './delivery-key.ts';
 import { RETENTION_SECONDS } from './delivery-record.ts';
 import { type EventTime, isOlder } from './event-time.ts';
+import { MINUTE_MS } from './time.ts';
 import { LEASE_MS } from './timeouts.ts';
 
 /**
@@ -79,7 +80,7 @@ export const newestEventTime = ({
  * How long older events wait, from the first claim of an event whose worker crashed: longer than the visibility
  * timeout, after which its message is received again.
  */
-const MAX_WAIT_FOR_NEWER_MS = 5 * 60_000;
+const MAX_WAIT_FOR_NEWER_MS = 5 * MINUTE_MS;
 
 const timeOf = ({ event_at_ms: producedAtMs, accepted_at_ms: acceptedAtMs }: LockingEvent): EventTime => ({
   producedAtMs,

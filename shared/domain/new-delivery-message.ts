@@ -1,8 +1,13 @@
 import { createHash } from 'node:crypto';
 import { type AlarmEvent, webhookPayload } from '../contracts/alarm-event.ts';
 import type { EventHeader } from '../contracts/event-header.ts';
-import type { Correlation, Envelope } from '../contracts/messages.ts';
-import { type MessageBody, messageBody, serializeBody } from '../contracts/messages.ts';
+import {
+  type Correlation,
+  type Envelope,
+  type MessageBody,
+  messageBody,
+  serializeBody,
+} from '../contracts/messages.ts';
 import { truncate } from './alert-text.ts';
 import { bodyTail, MAX_ENVELOPE_BYTES } from './delivery-message.ts';
 import { eventHeader } from './event-header.ts';

@@ -95,27 +95,16 @@ const plan = (
   const ids = plannedNotifications(value);
   const broken = brokenBound(ids, bytes);
   if (broken) return invalidEvent(broken.reason, { ...findings, errors: [broken.rule] }, received, value);
-  return planOf(value, ids, acceptedAtMs, receivedAtMs, findings.warnings, {
-    ...received.correlation,
-    trace: readTrace(value) ?? received.correlation?.trace,
-  });
+  const correlation = { ...received.correlation, trace: readTrace(value) ?? received.correlation?.trace };
+  return {
+    shared: sharedBody(value, { accepted_at_ms: acceptedAtMs, dispatched_at_ms: receivedAtMs, ...correlation }),
+    ids,
+    acceptedAtMs,
+    correlation,
+    warnings: findings.warnings,
+    noDelivery: noDeliveryReason(value, ids),
+  };
 };
-
-const planOf = (
-  event: AlarmEvent,
-  ids: readonly string[],
-  acceptedAtMs: number,
-  receivedAtMs: number | undefined,
-  warnings: readonly string[],
-  correlation: Correlation,
-): PlannedEvent => ({
-  shared: sharedBody(event, { accepted_at_ms: acceptedAtMs, dispatched_at_ms: receivedAtMs, ...correlation }),
-  ids,
-  acceptedAtMs,
-  correlation,
-  warnings,
-  noDelivery: noDeliveryReason(event, ids),
-});
 
 /**
  * Never throws, because an invalid message must not fail the rest of the batch. A message that is too large is not

@@ -1,5 +1,6 @@
 import { type DeliveryRecord, isMuted, isShadow } from './delivery-record.ts';
 import { isWaiting } from './delivery-status.ts';
+import { MINUTE_MS } from './time.ts';
 
 /** The progress of a redelivery that takes several requests. */
 export type RedeliveryCursor = {
@@ -25,7 +26,7 @@ export const isCurrentFailure = (record: DeliveryRecord | undefined, { failedAtM
   record?.status === 'failed' && record.round + 1 === round && record.updated_at_ms === failedAtMs;
 
 /** Longer than the timeout of a sender and the difference between two clocks. */
-const MAX_RECORDING_MS = 5 * 60_000;
+const MAX_RECORDING_MS = 5 * MINUTE_MS;
 
 /** The sender that stored the message has ended, so its record can no longer become `failed`. */
 export const isSettledFailure = ({ failedAtMs }: StoredFailure, nowMs: number): boolean =>

@@ -1,8 +1,7 @@
 import type { Failure } from './attempt-outcome.ts';
-import { HOUR_MS } from './time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from './time.ts';
 
 const SECOND_MS = 1_000;
-const MINUTE_MS = 60 * SECOND_MS;
 
 /** Before attempts 2 to 9 (docs/decisions/deliveries.md#attempts-and-retry-schedule). */
 const RETRY_DELAYS_MS = [
@@ -26,7 +25,7 @@ export const RETRY_HOURS = Math.round(RETRY_DELAYS_MS.reduce((sum, delayMs) => s
 export const MAX_AGE_MS = 24 * HOUR_MS;
 
 /** After the start of a round without an attempt, it expires: the retention period of its message. */
-export const MAX_WAIT_FOR_ATTEMPT_MS = 4 * 24 * HOUR_MS;
+export const MAX_WAIT_FOR_ATTEMPT_MS = 4 * DAY_MS;
 
 /** A fraction of the delay. It only adds, because `Retry-After` is a minimum. */
 const MAX_JITTER = 0.2;

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { SigningSecrets } from '../contracts/signing-secrets.ts';
+import { DAY_MS } from './time.ts';
 
 /** How long what a change replaces keeps signing, so that receivers can switch. */
-export const RETIREMENT_MS = 86_400_000;
+export const RETIREMENT_MS = DAY_MS;
 
 /** `whsec_` and the base64 of 32 random bytes (Standard Webhooks 1.0.0). */
 export const newSigningSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;

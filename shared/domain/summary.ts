@@ -6,9 +6,7 @@ import { eventHash, sortableTime } from './delivery-key.ts';
 import type { DeliveryRecord } from './delivery-record.ts';
 import { createNotice, type Notice, noticeId } from './notice.ts';
 import type { NotificationKey } from './notification.ts';
-import { startOf } from './time.ts';
-
-const MINUTE_MS = 60_000;
+import { MINUTE_MS, startOf } from './time.ts';
 
 /**
  * Alerts of a window are listed within this time of its end, by whatever sender: longer than a function runs, and half

@@ -49,8 +49,6 @@ export const isTokenId = (text: string): boolean => isPrefixedUlid(ID_PREFIX, te
 /** SHA-256 in hex, which identifies the token in the database. */
 export const tokenHash = (token: string): string => createHash('sha256').update(token).digest('hex');
 
-export type { Role };
-
 const permissions: Record<Role, readonly Permission[]> = {
   admin: ['create', 'read', 'update', 'delete', 'test', 'redeliver', 'administer'],
   creator: ['create', 'read', 'update', 'test', 'redeliver'],

@@ -5,8 +5,9 @@ import { endpoint, MAX_PREFER_LENGTH, parsePreferences } from '../../shared/api/
 import type { ApiRequest, ParsedRequest } from '../../shared/api/request.ts';
 import { ok } from '../../shared/api/response.ts';
 import { type EndpointName, endpointNames, isExtension } from '../../shared/contracts/endpoints.ts';
+import type { Role } from '../../shared/contracts/token.ts';
 import { badRequest } from '../../shared/domain/errors.ts';
-import type { Caller, Role } from '../../shared/domain/token.ts';
+import type { Caller } from '../../shared/domain/token.ts';
 import { apiRequest, caller, lambdaContext } from '../support/api-request.ts';
 
 /** A context that already has a caller, which authentication must overwrite. */

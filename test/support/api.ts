@@ -4,7 +4,7 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { ulid } from 'ulid';
 import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { createTokenRepository } from '../../shared/adapters/tokens/token-repository.ts';
-import type { Role } from '../../shared/domain/token.ts';
+import type { Role } from '../../shared/contracts/token.ts';
 import { auditIn } from './audit.ts';
 import { webhookNotification } from './notifications.ts';
 import type { RunningStack } from './running-stack.ts';

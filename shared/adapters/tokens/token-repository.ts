@@ -1,6 +1,6 @@
 import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
-import { MAX_TOKENS, OPERATOR } from '../../contracts/token.ts';
+import { MAX_TOKENS, OPERATOR, type Role } from '../../contracts/token.ts';
 import {
   badRequest,
   lastAdminToken,
@@ -11,7 +11,7 @@ import {
 } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/time.ts';
 import { DAY_MS } from '../../domain/time.ts';
-import { newToken, newTokenId, type Role, tokenHash } from '../../domain/token.ts';
+import { newToken, newTokenId, tokenHash } from '../../domain/token.ts';
 import type { Audit } from '../audits/audit-log.ts';
 import { type TransactItem, transact } from '../dynamodb/transactions.ts';
 import { withRetries } from '../waiting.ts';
