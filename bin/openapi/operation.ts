@@ -6,7 +6,7 @@ import { DEFAULT_PAGE_LIMIT } from '../../shared/contracts/collection.ts';
 import type { EndpointName } from '../../shared/contracts/endpoints.ts';
 import { MAX_TIME_MS } from '../../shared/contracts/redelivery.ts';
 import { pageLimit } from '../../shared/contracts/responses/schemas.ts';
-import { describeIssues } from '../../shared/contracts/text-rules.ts';
+import { describeIssues } from '../../shared/contracts/text.ts';
 import { badRequest, type ServiceError } from '../../shared/domain/errors.ts';
 import { BASE_URL, EXAMPLE_ID } from './examples.ts';
 

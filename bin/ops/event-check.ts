@@ -1,16 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { text as readAll } from 'node:stream/consumers';
-import { alarmEvent } from '../../shared/contracts/alarm-event.ts';
+import { alarmEvent, listedNotifications, planLists } from '../../shared/contracts/alarm-event.ts';
 import { isJsonObject, jsonOrUndefined } from '../../shared/contracts/json.ts';
-import { listedNotifications, planLists } from '../../shared/contracts/notification-plan.ts';
 import { notificationTypes } from '../../shared/contracts/notification-types.ts';
-import { truncateKey } from '../../shared/contracts/text-rules.ts';
+import { truncateKey } from '../../shared/contracts/text.ts';
 import { readTrace } from '../../shared/contracts/trace.ts';
 import { nearestName } from '../../shared/contracts/unknown-names.ts';
-import type { EventIds } from '../../shared/domain/event-findings.ts';
 import type { DeliveryTarget } from '../../shared/domain/notification.ts';
 import { OPERATORS_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import {
+  type EventIds,
   idsOfEvent,
   isInvalidEvent,
   noDeliveryReasons,

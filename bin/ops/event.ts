@@ -1,8 +1,7 @@
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { type Command, Option } from 'commander';
-import { type AlarmEvent, type AlarmState, alarmStates } from '../../shared/contracts/alarm-event.ts';
+import { type AlarmEvent, type AlarmState, alarmStates, planLists } from '../../shared/contracts/alarm-event.ts';
 import { messageBody } from '../../shared/contracts/messages.ts';
-import { planLists } from '../../shared/contracts/notification-plan.ts';
 import { DEFAULT_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { testEvent } from '../../shared/domain/test-event.ts';
 import { examples, parseTenant } from './arguments.ts';

@@ -1,6 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
 import { Logger } from '@aws-lambda-powertools/logger';
-import { errorCode } from '../domain/network-error.ts';
+import { errorCode } from '../domain/failure-text.ts';
 
 type LogFields = Readonly<Record<string, unknown>>;
 

@@ -5,9 +5,9 @@ import type { NotificationRepository } from '../adapters/notifications/notificat
 import { omitUnreadable, type TargetPage } from '../adapters/notifications/notification-targets.ts';
 import type { Page, Slice } from '../contracts/collection.ts';
 import type { FoundDelivery, ListedDelivery, ListedFailures } from '../contracts/responses/deliveries.ts';
-import { isExpired, listedDelivery } from '../domain/delivery-history.ts';
 import { deliveryKey, historyMarker, parseDeliveryPartition, sortKeyOfMarker } from '../domain/delivery-key.ts';
 import type { DeliveryRecord } from '../domain/delivery-record.ts';
+import { isExpired, listedDelivery } from '../domain/delivery-status.ts';
 import { malformedMarker, notFound } from '../domain/errors.ts';
 import type { DeliveryTarget, NotificationKey } from '../domain/notification.ts';
 import { isNotificationId } from '../domain/notification-id.ts';

@@ -9,7 +9,7 @@ import type { AuditedEndpoint } from '../contracts/audit.ts';
 import { type NotificationAttributes, parseNotification } from '../contracts/notification.ts';
 import { typeFields, type UrlRule } from '../contracts/notification-fields.ts';
 import type { NotificationRecord } from '../contracts/responses/notifications.ts';
-import type { SigningSecrets } from '../contracts/signing-secrets.ts';
+import type { SigningSecrets } from '../contracts/webhook-request.ts';
 import { changedAttributes } from '../domain/audit.ts';
 import { noSigningSecret, notFound, unavailable } from '../domain/errors.ts';
 import type { NotificationKey } from '../domain/notification.ts';

@@ -7,7 +7,7 @@ import { hasMoreValues, isJsonObject, parseJson } from '../contracts/json.ts';
 import { type DeliveryStatus, deliveryStatuses } from '../contracts/outcomes.ts';
 import { isTimeMs, MAX_EVENT_ID_LENGTH, MAX_TIME_MS, TIME_RULE } from '../contracts/redelivery.ts';
 import type { Collection } from '../contracts/responses/schemas.ts';
-import { describeIssues } from '../contracts/text-rules.ts';
+import { describeIssues } from '../contracts/text.ts';
 import { unknownNameErrors } from '../contracts/unknown-names.ts';
 import { badRequest, invalidLimit, malformedMarker } from '../domain/errors.ts';
 import { type ApiResponse, MAX_BODY_BYTES, ok, responseBytes } from './response.ts';

@@ -1,7 +1,6 @@
 import * as z from 'zod/mini';
 import { MAX_EMAIL_ADDRESS_LENGTH, notificationFields } from './notification-fields.ts';
-import { boundedText } from './text.ts';
-import { text, withoutNulls } from './text-rules.ts';
+import { boundedText, text, withoutNulls } from './text.ts';
 import { timeZone } from './time-zone.ts';
 import { unknownNameErrors } from './unknown-names.ts';
 

@@ -1,7 +1,6 @@
 import * as z from 'zod';
-import { alarmEvent, HEARTBEAT_TENANT } from './alarm-event.ts';
+import { alarmEvent, HEARTBEAT_TENANT, planLists } from './alarm-event.ts';
 import { NOTICE_EVENT_ID } from './notice.ts';
-import { planLists } from './notification-plan.ts';
 
 /** Raised whenever a rule changes. */
 const SCHEMA_VERSION = '4.0.0';

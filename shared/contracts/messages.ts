@@ -5,8 +5,8 @@ import { isJsonObject } from './json.ts';
 import { noticeContent } from './notice.ts';
 import { isNotificationTypeId, type NotificationTypeId } from './notification-types.ts';
 import type { TestResult } from './responses/notifications.ts';
-import { signingSecrets } from './signing-secrets.ts';
 import { trace } from './trace.ts';
+import { signingSecrets } from './webhook-request.ts';
 
 declare const brand: unique symbol;
 

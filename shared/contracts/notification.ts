@@ -2,8 +2,7 @@ import * as z from 'zod/mini';
 import { isJsonObject } from './json.ts';
 import { brokenFieldRule, fieldsOf, type UrlRule } from './notification-fields.ts';
 import { isNotificationTypeId, type NotificationTypeId, notificationTypeIds } from './notification-types.ts';
-import { type StringMap, typeRule } from './text.ts';
-import { stringMap, text, withoutNulls } from './text-rules.ts';
+import { type StringMap, stringMap, text, typeRule, withoutNulls } from './text.ts';
 import { webhookRequest } from './webhook-request-rules.ts';
 
 /** Maximum lengths in code points (docs/api.md#notifications). */

@@ -1,7 +1,6 @@
 import * as z from 'zod/mini';
 import { MARKER_RULE } from './collection.ts';
-import { boundedText } from './text.ts';
-import { withoutNulls } from './text-rules.ts';
+import { boundedText, withoutNulls } from './text.ts';
 
 /** In UTF-16 code units, as in `alarm-event.ts`. */
 export const MAX_EVENT_ID_LENGTH = 512;

@@ -1,7 +1,6 @@
 import * as z from 'zod/mini';
 import { MAX_LABEL_LENGTH } from './notification.ts';
-import { typeRule } from './text.ts';
-import { text, withoutNulls } from './text-rules.ts';
+import { text, typeRule, withoutNulls } from './text.ts';
 
 /** docs/decisions/api.md#tokens-and-roles */
 export const roles = ['admin', 'creator', 'observer'] as const;

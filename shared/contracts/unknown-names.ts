@@ -1,5 +1,5 @@
 import { closestMatch } from 'leven';
-import { truncateKey } from './text-rules.ts';
+import { truncateKey } from './text.ts';
 
 /** In UTF-16 units: the time is the product of the lengths. */
 const MAX_COMPARED_LENGTH = 64;

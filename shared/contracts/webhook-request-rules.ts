@@ -1,8 +1,7 @@
 import * as z from 'zod/mini';
 import { BrokenTemplateError, parseBodyTemplate } from './body-template.ts';
 import { isJsonObject } from './json.ts';
-import type { StringMap } from './text.ts';
-import { truncateKey } from './text-rules.ts';
+import { type StringMap, truncateKey } from './text.ts';
 import { MASKED_VALUE, type WebhookRequest } from './webhook-request.ts';
 
 /** Of `headers` and `body` together, as JSON in UTF-8. */

@@ -1,4 +1,4 @@
-import type { FailureCause, FailureReason } from '../contracts/outcomes.ts';
+import type { FailureCause, FailureReason, MessageOutcome } from '../contracts/outcomes.ts';
 import type { TestResult } from '../contracts/responses/notifications.ts';
 
 export type Failure = {
@@ -42,3 +42,22 @@ export const failed = (
   explanation: string,
   rest: Partial<Omit<Failure, 'result' | 'reason' | 'explanation'>> = {},
 ): Failure => ({ result, reason, cause: 'destination', explanation, ...rest });
+
+/** What became of a message on a sender's queue. */
+export type DeliveryResult = {
+  /** Heartbeats are neither counted nor reported. */
+  kind: MessageOutcome | 'heartbeat';
+  attempt?: AttemptOutcome;
+  /** Ms since the epoch, if it is this attempt, and nothing postponed it. */
+  firstAttemptAtMs?: number | undefined;
+  /** Of a dead letter. */
+  cause?: FailureCause;
+  /** Superseded although SQS accepted the event more than 60 s after the newer one. */
+  hasOlderTimestamp?: boolean;
+  /** Another message of the same event, or another event with its ID, made the delivery. */
+  isRepeated?: boolean;
+  /** The message stays on its queue, with its visibility timeout already set. All others are acknowledged. */
+  isReturned?: true;
+  /** By default if that is its kind. */
+  isInternalError?: boolean;
+};

@@ -1,5 +1,5 @@
 import { type Failure, failed } from './attempt-outcome.ts';
-import { errorCode } from './network-error.ts';
+import { errorCode } from './failure-text.ts';
 import { HOUR_MS } from './time.ts';
 
 type FailureKind = Pick<Failure, 'result' | 'reason' | 'cause' | 'retryAfterMs' | 'countsAsAttempt'>;

@@ -1,7 +1,6 @@
 import { type NotificationTypeId, notificationTypes } from '../contracts/notification-types.ts';
 import type { FailureReason } from '../contracts/outcomes.ts';
-import type { AttemptOutcome } from './attempt-outcome.ts';
-import type { DeliveryResult } from './delivery-result.ts';
+import type { AttemptOutcome, DeliveryResult } from './attempt-outcome.ts';
 
 export const METRICS_NAMESPACE = 'MonitoringNotifications';
 

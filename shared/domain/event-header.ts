@@ -1,6 +1,5 @@
-import type { AlarmEvent } from '../contracts/alarm-event.ts';
+import { type AlarmEvent, listedNotifications } from '../contracts/alarm-event.ts';
 import type { EventHeader } from '../contracts/event-header.ts';
-import { listedNotifications } from '../contracts/notification-plan.ts';
 import { facts, nameOf, plainNameOf, statusText, truncate } from './alert-text.ts';
 import { shortenedId } from './delivery-key.ts';
 import { readEventTime } from './event-time.ts';

@@ -1,6 +1,6 @@
 import type { Destination } from '../contracts/notification.ts';
 import type { NotificationRecord } from '../contracts/responses/notifications.ts';
-import type { SigningSecrets } from '../contracts/signing-secrets.ts';
+import type { SigningSecrets } from '../contracts/webhook-request.ts';
 import { DEFAULT_NOTIFICATION_ID, OPERATORS_NOTIFICATION_ID } from './notification-id.ts';
 import type { WithheldPeriod } from './withheld.ts';
 

@@ -1,10 +1,19 @@
-import { type AlarmEvent, isAlarmEvent } from '../contracts/alarm-event.ts';
-import { parseJson } from '../contracts/json.ts';
+import {
+  type AlarmEvent,
+  alarmEvent,
+  brokenEventRules,
+  checkPlan,
+  HEARTBEAT_TENANT,
+  isAlarmEvent,
+  tenantId,
+} from '../contracts/alarm-event.ts';
+import { isJsonObject, parseJson } from '../contracts/json.ts';
 import type { Correlation } from '../contracts/messages.ts';
+import { NOTICE_EVENT_ID } from '../contracts/notice.ts';
 import type { DeadLetterCause, FailureReason } from '../contracts/outcomes.ts';
 import { readTrace } from '../contracts/trace.ts';
-import { checkEvent, type EventFindings, type EventIds, readableIds } from './event-findings.ts';
-import { isStateChange, plannedNotifications } from './event-header.ts';
+import { isStateChange, PREVIOUS_STATE_RULE, plannedNotifications, previousState } from './event-header.ts';
+import { readEventTime } from './event-time.ts';
 import { type SharedBody, sharedBody } from './new-delivery-message.ts';
 
 /** Why an event is sent to nobody, with the sentence that `event check` shows. */
@@ -143,3 +152,66 @@ export const idsOfEvent = ({
 });
 
 export const isInvalidEvent = (planned: PlannedEvent | InvalidEvent): planned is InvalidEvent => 'reason' in planned;
+
+/**
+ * Rules, each with its field and without a value, so that they can be logged (docs/decisions/events.md#alarm-events).
+ * An event with warnings only can be delivered.
+ */
+export type EventFindings = {
+  errors: string[];
+  warnings: string[];
+};
+
+/** For log lines and attributes of dead letters. */
+export const findingFields = ({
+  errors,
+  warnings,
+}: {
+  errors: readonly string[];
+  warnings: readonly string[];
+}): { detail?: string; warnings?: string } => ({
+  ...(errors.length > 0 && { detail: errors.join('; ') }),
+  ...(warnings.length > 0 && { warnings: warnings.join('; ') }),
+});
+
+/** Producers write an absent previous state as null, too. */
+const isAbsent = (previous: unknown): boolean => previous === undefined || previous === null;
+
+const timeWarnings = ({ details, event_id: eventId }: Record<string, unknown>, acceptedAtMs: number): string[] =>
+  readEventTime(
+    { details: isJsonObject(details) ? details : {}, event_id: typeof eventId === 'string' ? eventId : '' },
+    acceptedAtMs,
+  ).warnings;
+
+/** @param canBeHeartbeat whether the schedule of heartbeats, and no producer, has sent the event */
+export const checkEvent = (value: unknown, acceptedAtMs: number, canBeHeartbeat = false): EventFindings => {
+  const errors = brokenEventRules(value);
+  if (!isJsonObject(value)) return { errors, warnings: [] };
+  if (value.tenant_id === HEARTBEAT_TENANT && !canBeHeartbeat) errors.push('tenant_id must not be the reserved one');
+  const { event_id: eventId, details, notification_plan: plan, previous_state: previous } = value;
+  if (typeof eventId === 'string' && NOTICE_EVENT_ID.test(eventId))
+    errors.push('event_id must not be that of a notice');
+  const planFindings = checkPlan(plan, isJsonObject(details) ? details.state : undefined);
+  return {
+    errors: [...errors, ...planFindings.errors],
+    warnings: [
+      ...timeWarnings(value, acceptedAtMs),
+      ...planFindings.warnings,
+      ...(isAbsent(previous) || previousState(value) !== undefined ? [] : [PREVIOUS_STATE_RULE]),
+    ],
+  };
+};
+
+/** For logs. */
+export type EventIds = { tenant_id?: string | undefined; event_id?: string | undefined; trace_id?: string | undefined };
+
+/** Returns the valid IDs of a value that may be no alarm event. */
+export const readableIds = (value: unknown): EventIds => {
+  if (!isJsonObject(value)) return {};
+  const trace = readTrace(value);
+  return {
+    tenant_id: tenantId.safeParse(value.tenant_id).data,
+    event_id: alarmEvent.shape.event_id.safeParse(value.event_id).data,
+    ...(trace && { trace_id: trace.id }),
+  };
+};

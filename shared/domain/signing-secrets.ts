@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { SigningSecrets } from '../contracts/signing-secrets.ts';
+import type { SigningSecrets } from '../contracts/webhook-request.ts';
 import { DAY_MS } from './time.ts';
 
 /** How long what a change replaces keeps signing, so that receivers can switch. */

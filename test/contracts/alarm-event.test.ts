@@ -7,7 +7,7 @@ import {
   webhookPayload,
 } from '../../shared/contracts/alarm-event.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
-import { describeIssues } from '../../shared/contracts/text-rules.ts';
+import { describeIssues } from '../../shared/contracts/text.ts';
 import { alarmEvent } from '../support/events.ts';
 
 const minimalEvent = {

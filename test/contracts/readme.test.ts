@@ -9,7 +9,7 @@ import { errorStatus } from '../../shared/contracts/errors.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { attemptResults, deliveryReasons, deliveryStatuses } from '../../shared/contracts/outcomes.ts';
 import { failed } from '../../shared/domain/attempt-outcome.ts';
-import { checkEvent } from '../../shared/domain/event-findings.ts';
+import { checkEvent } from '../../shared/domain/planned-event.ts';
 import { MAX_AGE_MS, MAX_ATTEMPTS, RETRY_HOURS, retryDelayMs } from '../../shared/domain/retry-schedule.ts';
 import { HOUR_MS } from '../../shared/domain/time.ts';
 import { SEND_TIMEOUT_MS } from '../../shared/domain/timeouts.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AttemptOutcome } from '../../shared/domain/attempt-outcome.ts';
+import { networkErrorText } from '../../shared/domain/failure-text.ts';
 import { type HttpResponses, httpOutcome, parseRetryAfterMs } from '../../shared/domain/http-outcome.ts';
-import { networkErrorText } from '../../shared/domain/network-error.ts';
 import { feedResponses } from '../../shared/pipeline/transports/atomfeed.ts';
 import { pagerResponses } from '../../shared/pipeline/transports/incidentpager.ts';
 import { routerResponses } from '../../shared/pipeline/transports/incidentrouter.ts';

@@ -2,9 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deliveryKey } from '../../shared/domain/delivery-key.ts';
 import { deliveryKeyFromTags, emailTags } from '../../shared/domain/email-event.ts';
-import { mailboxHash } from '../../shared/domain/email-stop.ts';
+import { mailboxHash, optOutUrl, parseOptOutQuery } from '../../shared/domain/email-stop.ts';
 import { DEFAULT_NOTIFICATION_ID, newNotificationId } from '../../shared/domain/notification-id.ts';
-import { optOutUrl, parseOptOutQuery } from '../../shared/domain/opt-out.ts';
 import { alarmEvent } from '../support/events.ts';
 
 const API_URL = 'https://api.example.org';

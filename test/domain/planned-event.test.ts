@@ -6,9 +6,15 @@ import { parseJson } from '../../shared/contracts/json.ts';
 import { noticeKinds } from '../../shared/contracts/notice.ts';
 import type { Trace } from '../../shared/contracts/trace.ts';
 import { parseDelivery } from '../../shared/domain/delivery-message.ts';
-import { checkEvent, findingFields, readableIds } from '../../shared/domain/event-findings.ts';
 import { deliveryBody } from '../../shared/domain/new-delivery-message.ts';
-import { isInvalidEvent, type PlannedEvent, planEvent } from '../../shared/domain/planned-event.ts';
+import {
+  checkEvent,
+  findingFields,
+  isInvalidEvent,
+  type PlannedEvent,
+  planEvent,
+  readableIds,
+} from '../../shared/domain/planned-event.ts';
 import { alarmEvent, EVENT_TIME_MS, TRACE_ID, traceFields } from '../support/events.ts';
 
 const ACCEPTED_AT_MS = EVENT_TIME_MS + 1_000;

@@ -1,8 +1,13 @@
-import { type AlarmEvent, type AlarmState, isAlarmEvent, webhookPayload } from '../../shared/contracts/alarm-event.ts';
+import {
+  type AlarmEvent,
+  type AlarmState,
+  isAlarmEvent,
+  planLists,
+  webhookPayload,
+} from '../../shared/contracts/alarm-event.ts';
 import type { EventHeader } from '../../shared/contracts/event-header.ts';
 import { parseJson } from '../../shared/contracts/json.ts';
 import type { Delivery } from '../../shared/contracts/messages.ts';
-import { planLists } from '../../shared/contracts/notification-plan.ts';
 import { parseDelivery } from '../../shared/domain/delivery-message.ts';
 import { eventHeader } from '../../shared/domain/event-header.ts';
 import { deliveryBody, sharedBody } from '../../shared/domain/new-delivery-message.ts';

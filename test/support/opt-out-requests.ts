@@ -1,6 +1,5 @@
 import { createOptOutKeys } from '../../shared/adapters/accounts/opt-out-keys.ts';
-import type { Recipient } from '../../shared/domain/email-stop.ts';
-import { optOutUrl } from '../../shared/domain/opt-out.ts';
+import { optOutUrl, type Recipient } from '../../shared/domain/email-stop.ts';
 import { buttonFields } from '../../shared/pipeline/opt-out/page.ts';
 import type { FaultyStack } from '../faults/support.ts';
 

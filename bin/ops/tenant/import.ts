@@ -13,7 +13,7 @@ import {
   otherMuteErrors,
   parseNotification,
 } from '../../../shared/contracts/notification.ts';
-import { brokenTextRule } from '../../../shared/contracts/text-rules.ts';
+import { brokenTextRule } from '../../../shared/contracts/text.ts';
 import { DEFAULT_TIME_ZONE } from '../../../shared/contracts/time-zone.ts';
 import { changedAttributes } from '../../../shared/domain/audit.ts';
 import { urlRule } from '../../../shared/domain/egress.ts';

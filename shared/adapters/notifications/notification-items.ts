@@ -1,9 +1,8 @@
 import * as z from 'zod/mini';
 import type { NotificationAttributes } from '../../contracts/notification.ts';
 import { typeFields } from '../../contracts/notification-fields.ts';
-import type { SigningSecrets } from '../../contracts/signing-secrets.ts';
 import type { StringMap } from '../../contracts/text.ts';
-import { parseStoredRequest, serializeRequest } from '../../contracts/webhook-request.ts';
+import { parseStoredRequest, type SigningSecrets, serializeRequest } from '../../contracts/webhook-request.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
 import { mutedUntil, type WithheldPeriod } from '../../domain/withheld.ts';
 import { zlib } from '../dynamodb/items.ts';

@@ -1,7 +1,7 @@
 import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import { isNotificationTypeId, type NotificationTypeId } from '../../contracts/notification-types.ts';
-import { signingSecrets } from '../../contracts/signing-secrets.ts';
+import { signingSecrets } from '../../contracts/webhook-request.ts';
 import { type DeliveryTarget, defaultNotification, type NotificationKey } from '../../domain/notification.ts';
 import { DEFAULT_NOTIFICATION_ID, isStoredNotificationId } from '../../domain/notification-id.ts';
 import { type Item, storedPeriod } from '../dynamodb/items.ts';

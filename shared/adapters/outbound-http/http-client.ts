@@ -1,8 +1,8 @@
 import http from 'node:http';
 import https from 'node:https';
 import { type EgressRule, literalAddress } from '../../domain/egress.ts';
+import { errorCode } from '../../domain/failure-text.ts';
 import type { HttpResponse } from '../../domain/http-outcome.ts';
-import { errorCode } from '../../domain/network-error.ts';
 import type { Clock } from '../../domain/time.ts';
 import { SEND_TIMEOUT_MS } from '../../domain/timeouts.ts';
 import { FirstBytes, MAX_HEAD_BYTES, readHead } from './response-head.ts';

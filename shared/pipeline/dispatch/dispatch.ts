@@ -5,13 +5,12 @@ import { logger } from '../../adapters/logger.ts';
 import type { NotificationRepository } from '../../adapters/notifications/notification-repository.ts';
 import { CORRELATION_ATTRIBUTES, type Queues } from '../../adapters/queues.ts';
 import type { PlanReport } from '../../contracts/delivery-report.ts';
-import type { Correlation } from '../../contracts/messages.ts';
-import { messageBody } from '../../contracts/messages.ts';
+import { type Correlation, messageBody } from '../../contracts/messages.ts';
 import { readTrace } from '../../contracts/trace.ts';
 import { EVENTS_RECEIVED, PRODUCER_ERRORS, PRODUCER_FAULTS, PRODUCER_WARNINGS } from '../../domain/delivery-metrics.ts';
-import { findingFields } from '../../domain/event-findings.ts';
 import { isHeartbeat } from '../../domain/heartbeat.ts';
 import {
+  findingFields,
   type InvalidEvent,
   idsOfEvent,
   isInvalidEvent,

@@ -6,7 +6,7 @@ import type { TargetReads } from '../../adapters/notifications/notification-targ
 import type { OutgoingMessage, Queues } from '../../adapters/queues.ts';
 import { withRetries, withTimeout } from '../../adapters/waiting.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
-import { truncateKey } from '../../contracts/text-rules.ts';
+import { truncateKey } from '../../contracts/text.ts';
 import { createGatherer } from '../../domain/gather.ts';
 import { unstoredTarget } from '../../domain/heartbeat.ts';
 import { deliveryBody, deliveryBytes } from '../../domain/new-delivery-message.ts';

@@ -3,10 +3,8 @@ import type { EmailStops } from '../../adapters/accounts/email-stops.ts';
 import type { OptOutKeys } from '../../adapters/accounts/opt-out-keys.ts';
 import type { AuditLog } from '../../adapters/audits/audit-log.ts';
 import { errorTrace, logger } from '../../adapters/logger.ts';
-import type { EmailStop, Recipient } from '../../domain/email-stop.ts';
-import { isOptOutQuery, parseOptOutQuery } from '../../domain/opt-out.ts';
-import type { Clock } from '../../domain/time.ts';
-import { secondsToNextDay } from '../../domain/time.ts';
+import { type EmailStop, isOptOutQuery, parseOptOutQuery, type Recipient } from '../../domain/email-stop.ts';
+import { type Clock, secondsToNextDay } from '../../domain/time.ts';
 import type { ReportStop } from '../report-messages.ts';
 import { invalidPage, limitPage, type PageResponse, requestedChange, statePage, unavailablePage } from './page.ts';
 

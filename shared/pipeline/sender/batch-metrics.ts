@@ -1,6 +1,7 @@
 import type { SQSRecord } from 'aws-lambda';
 import { tally } from '../../adapters/metrics.ts';
 import { lockWaitCount, MAX_DELAY_SECONDS } from '../../adapters/queues.ts';
+import type { DeliveryResult } from '../../domain/attempt-outcome.ts';
 import {
   DELIVERY_LATENCY,
   type DeliveryTotal,
@@ -14,7 +15,6 @@ import {
   PRODUCER_ERRORS,
   PRODUCER_FAULTS,
 } from '../../domain/delivery-metrics.ts';
-import type { DeliveryResult } from '../../domain/delivery-result.ts';
 import type { HandledBatch } from '../batch-consumer.ts';
 import { type DeliveryJob, firstReceivedAtMs, isNotice, isRetry, type QueueUrls, sentAtMs } from './delivery-job.ts';
 

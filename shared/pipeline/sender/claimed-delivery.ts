@@ -1,7 +1,7 @@
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import { type FailureReason, type MessageOutcome, stopReasons, type WithheldReason } from '../../contracts/outcomes.ts';
-import type { Failure } from '../../domain/attempt-outcome.ts';
+import type { DeliveryResult, Failure } from '../../domain/attempt-outcome.ts';
 import { bodyForRound } from '../../domain/delivery-message.ts';
 import { destinationField } from '../../domain/delivery-metrics.ts';
 import {
@@ -13,7 +13,6 @@ import {
   withStatus,
   withWithheld,
 } from '../../domain/delivery-record.ts';
-import type { DeliveryResult } from '../../domain/delivery-result.ts';
 import { isHeartbeat } from '../../domain/heartbeat.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
 import { internalErrorDelayMs, retryDelayMs } from '../../domain/retry-schedule.ts';

@@ -5,7 +5,7 @@ import type { NotificationRepository } from '../../adapters/notifications/notifi
 import type { TargetReads } from '../../adapters/notifications/notification-targets.ts';
 import { dueTimeMs, lockWaitCount } from '../../adapters/queues.ts';
 import { messageBody } from '../../contracts/messages.ts';
-import type { AttemptOutcome } from '../../domain/attempt-outcome.ts';
+import type { AttemptOutcome, DeliveryResult } from '../../domain/attempt-outcome.ts';
 import { parseDelivery } from '../../domain/delivery-message.ts';
 import {
   claimedRecord,
@@ -15,7 +15,6 @@ import {
   mayHaveArrived,
   withAttempt,
 } from '../../domain/delivery-record.ts';
-import type { DeliveryResult } from '../../domain/delivery-result.ts';
 import { changedAtMs, compareEventTimes } from '../../domain/event-time.ts';
 import { isHeartbeat, isLateHeartbeat, unstoredTarget } from '../../domain/heartbeat.ts';
 import { lockRetryDelayMs } from '../../domain/incident.ts';

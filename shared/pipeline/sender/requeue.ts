@@ -1,10 +1,10 @@
 import { errorTrace, logger } from '../../adapters/logger.ts';
 import { lockWaitCount } from '../../adapters/queues.ts';
 import { messageBody, roundOf } from '../../contracts/messages.ts';
+import type { DeliveryResult } from '../../domain/attempt-outcome.ts';
 import { deliveryKey } from '../../domain/delivery-key.ts';
 import { bodyForRound } from '../../domain/delivery-message.ts';
 import type { DeliveryRecord } from '../../domain/delivery-record.ts';
-import type { DeliveryResult } from '../../domain/delivery-result.ts';
 import { type DeliveryJob, isRetry, type SenderDependencies } from './delivery-job.ts';
 
 /** What distinguishes a copy of a message from the message. */

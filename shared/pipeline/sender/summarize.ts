@@ -5,8 +5,8 @@ import { createCounters } from '../../adapters/dynamodb/counters.ts';
 import { type NotificationTypeId, notificationTypes } from '../../contracts/notification-types.ts';
 import type { FailureReason } from '../../contracts/outcomes.ts';
 import type { StringMap } from '../../contracts/text.ts';
+import type { DeliveryResult } from '../../domain/attempt-outcome.ts';
 import { correlationOf, withSummary } from '../../domain/delivery-record.ts';
-import type { DeliveryResult } from '../../domain/delivery-result.ts';
 import {
   accountWindow,
   alarmCount,

@@ -2,9 +2,9 @@ import { CircuitOpenError } from '../../adapters/outbound-http/circuit-breaker.t
 import { type HttpClient, type HttpPost, RequestTimeoutError } from '../../adapters/outbound-http/http-client.ts';
 import { BlockedAddressError } from '../../adapters/outbound-http/ssrf-safe-lookup.ts';
 import { type AttemptOutcome, type Failure, failed } from '../../domain/attempt-outcome.ts';
+import { errorCode, networkErrorText } from '../../domain/failure-text.ts';
 import { isHeartbeat } from '../../domain/heartbeat.ts';
 import { type HttpResponses, httpOutcome } from '../../domain/http-outcome.ts';
-import { errorCode, networkErrorText } from '../../domain/network-error.ts';
 import { responseText } from '../../domain/response-text.ts';
 import { SEND_TIMEOUT_MS, sendTimeoutMs } from '../../domain/timeouts.ts';
 import type { Alert } from '../../domain/transport.ts';

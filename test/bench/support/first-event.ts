@@ -1,5 +1,5 @@
 import { notificationTypeIds } from '../../../shared/contracts/notification-types.ts';
-import { optOutUrl } from '../../../shared/domain/opt-out.ts';
+import { optOutUrl } from '../../../shared/domain/email-stop.ts';
 import { newToken } from '../../../shared/domain/token.ts';
 import { type FunctionName, senderName } from '../../../shared/environment.ts';
 import { apiRequest } from '../../support/api-request.ts';

@@ -4,8 +4,7 @@ import { createEmailStops } from '../../../shared/adapters/accounts/email-stops.
 import { createOptOutKeys } from '../../../shared/adapters/accounts/opt-out-keys.ts';
 import { createAuditLog, createAuditReader } from '../../../shared/adapters/audits/audit-log.ts';
 import { logger } from '../../../shared/adapters/logger.ts';
-import { type EmailStop, mailboxHash, type Recipient } from '../../../shared/domain/email-stop.ts';
-import { optOutUrl } from '../../../shared/domain/opt-out.ts';
+import { type EmailStop, mailboxHash, optOutUrl, type Recipient } from '../../../shared/domain/email-stop.ts';
 import { createOptOutHandler } from '../../../shared/pipeline/opt-out/handler.ts';
 import { apiRequest } from '../../support/api-request.ts';
 import { useDatabase } from '../../support/dynamodb.ts';

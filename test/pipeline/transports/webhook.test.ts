@@ -2,7 +2,7 @@ import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
 import type { WebhookCredentials } from '../../../shared/adapters/accounts/account-repository.ts';
 import { createHttpClient } from '../../../shared/adapters/outbound-http/http-client.ts';
-import type { SigningSecrets } from '../../../shared/contracts/signing-secrets.ts';
+import type { SigningSecrets } from '../../../shared/contracts/webhook-request.ts';
 import { egressRule } from '../../../shared/domain/egress.ts';
 import { createWebhookTransport } from '../../../shared/pipeline/transports/webhook.ts';
 import { alert } from '../../support/alert.ts';
