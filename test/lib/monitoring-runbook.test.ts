@@ -36,7 +36,7 @@ describe('docs/runbook.md', () => {
 
   it('opens with an index that names every alarm, as its name arrives, and links its section', () => {
     const [, index = ''] = /^## Index$(.*?)^## /ms.exec(runbook) ?? [];
-    const rows = [...index.matchAll(/^\| \[(`.*?`)\]\(#([a-z0-9-]+)\)/gm)].flatMap(([, names = '', anchor]) =>
+    const rows = [...index.matchAll(/^- \[(`.*?`)\]\(#([a-z0-9-]+)\)/gm)].flatMap(([, names = '', anchor]) =>
       [...names.matchAll(/\w+/g)].map(([name]) => [name, anchor] as const),
     );
     const named = [...alarms.keys()].map((id) => /^Monitoring(\w+)Alarm[0-9A-F]{8}$/.exec(id)?.[1]);

@@ -129,7 +129,7 @@ const optionsOf = (name: string): (string | undefined)[] => {
 const documented = (file: string): { line: string; name: string | undefined }[] =>
   [
     ...readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8').matchAll(
-      /(?:npm run -s ops --|^ *ops|\| `ops) (\w[^`|\n]+)/gm,
+      /(?:npm run -s ops --|^ *ops|^- .*: `ops) (\w[^`|\n]+)/gm,
     ),
   ].map(([, line = '']) => ({
     line,

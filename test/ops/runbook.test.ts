@@ -17,7 +17,7 @@ const sections = readDocument('docs/runbook.md')
   .map((section) => {
     const [title = ''] = section.split('\n', 1);
     const blocks = codeBlocks(section.replace(/^ +/gm, ''), 'sh').join('\n');
-    const found = [...section.matchAll(/\| `ops (\w[^`]*)` \|$/gm), ...blocks.matchAll(/^ops (\w.*)$/gm)];
+    const found = [...section.matchAll(/^- .*: `ops (\w[^`]*)`$/gm), ...blocks.matchAll(/^ops (\w.*)$/gm)];
     return { title, commands: [...new Set(found.map(([, command = '']) => command))] };
   })
   .filter(({ commands }) => commands.length > 0);
