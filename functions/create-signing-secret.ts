@@ -11,10 +11,7 @@ const audits = createAuditLog(client, environment);
 const secrets = createSigningSecretChanges(createNotificationRepository(client, environment.NOTIFICATIONS_TABLE));
 
 /** POST /notifications/{id}/signing-secret: 200 with the new secret of the webhook, shown only now. */
-export const handler = endpoint(
-  (request) => pathId(request),
-  async (id, caller) => {
-    const secret = await secrets.create({ tenant: caller.tenant, id }, audits.by(caller));
-    return ok({ secret } satisfies OwnSecret);
-  },
-);
+export const handler = endpoint(pathId, async (id, caller) => {
+  const secret = await secrets.create({ tenant: caller.tenant, id }, audits.by(caller));
+  return ok({ secret } satisfies OwnSecret);
+});

@@ -11,12 +11,9 @@ const audits = createAuditLog(client, environment);
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
 
 /** DELETE /notifications/{id}: 204; 403 for the default notification. */
-export const handler = endpoint(
-  (request) => pathId(request),
-  async (id, caller) => {
-    assertChangeable(id);
-    if (!(await notifications.delete({ tenant: caller.tenant, id }, audits.by(caller))))
-      throw notFound('The notification');
-    return noContent;
-  },
-);
+export const handler = endpoint(pathId, async (id, caller) => {
+  assertChangeable(id);
+  if (!(await notifications.delete({ tenant: caller.tenant, id }, audits.by(caller))))
+    throw notFound('The notification');
+  return noContent;
+});

@@ -10,10 +10,7 @@ const audits = createAuditLog(client, environment);
 const secrets = createSigningSecretChanges(createNotificationRepository(client, environment.NOTIFICATIONS_TABLE));
 
 /** DELETE /notifications/{id}/signing-secret: 204, also if the webhook has no secret of its own. */
-export const handler = endpoint(
-  (request) => pathId(request),
-  async (id, caller) => {
-    await secrets.delete({ tenant: caller.tenant, id }, audits.by(caller));
-    return noContent;
-  },
-);
+export const handler = endpoint(pathId, async (id, caller) => {
+  await secrets.delete({ tenant: caller.tenant, id }, audits.by(caller));
+  return noContent;
+});

@@ -8,10 +8,7 @@ import { notFound } from '../shared/domain/errors.ts';
 const { endpoint } = apiFunction('get-notification-type');
 
 /** GET /notification_types/{id}: 200 with the type. */
-export const handler = endpoint(
-  (request) => pathId(request),
-  async (id) => {
-    if (!isNotificationTypeId(id)) throw notFound('The notification type');
-    return ok(notificationTypeRecord(id));
-  },
-);
+export const handler = endpoint(pathId, async (id) => {
+  if (!isNotificationTypeId(id)) throw notFound('The notification type');
+  return ok(notificationTypeRecord(id));
+});

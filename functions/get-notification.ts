@@ -10,11 +10,8 @@ const notifications = createNotificationReader(client, environment.NOTIFICATIONS
 const respond = createNotificationResponse(createEmailStops(client, environment.ACCOUNTS_TABLE));
 
 /** GET /notifications/{id}: 200 with the notification, and the stop of its address if there is one. */
-export const handler = endpoint(
-  (request) => pathId(request),
-  async (id, { tenant }) => {
-    const notification = await notifications.get({ tenant, id });
-    if (!notification) throw notFound('The notification');
-    return respond(tenant, notification.record);
-  },
-);
+export const handler = endpoint(pathId, async (id, { tenant }) => {
+  const notification = await notifications.get({ tenant, id });
+  if (!notification) throw notFound('The notification');
+  return respond(tenant, notification.record);
+});

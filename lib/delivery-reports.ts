@@ -47,13 +47,9 @@ export class DeliveryReports extends Construct {
     this.queue = delivery.reports;
     this.topic = settings.deliveryOutcomes ? createOutcomesTopic(this, settings.producerAccounts) : undefined;
     this.failedQueue = new Queue(this, 'Failed', deadLetterQueue);
-    this.watcher = this.#createWatcher(defaults, storage);
-    this.reporter = this.#createReporter(defaults, storage, delivery);
-  }
-
-  #createWatcher(defaults: FunctionDefaults, { streamArn }: Storage): LambdaFunction {
     const { queueArn } = this.failedQueue;
-    const { lambda } = new ServiceFunction(this, 'watch-deliveries', defaults, [
+    const { streamArn, notifications, deliveries, accounts } = storage;
+    this.watcher = new ServiceFunction(this, 'watch-deliveries', defaults, [
       // Lambda sends with the role of the function.
       allow(['sqs:SendMessage'], [queueArn]),
       allow(
@@ -61,30 +57,22 @@ export class DeliveryReports extends Construct {
         [streamArn],
       ),
       this.queue.allowSend(),
-    ]);
+    ]).lambda;
     new EventSourceMapping(this, 'EventSourceMapping', {
-      target: lambda,
+      target: this.watcher,
       eventSourceArn: streamArn,
       startingPosition: StartingPosition.TRIM_HORIZON,
       batchSize: BATCH_SIZE,
       parallelizationFactor: PARALLELIZATION_FACTOR,
       maxBatchingWindow: Duration.seconds(BATCHING_WINDOW_SECONDS),
-      filters: streamFilters(defaults.settings.deliveryOutcomes).map((pattern) => FilterCriteria.filter(pattern)),
+      filters: streamFilters(settings.deliveryOutcomes).map((pattern) => FilterCriteria.filter(pattern)),
       reportBatchItemFailures: true,
       bisectBatchOnError: true,
       maxRecordAge: MAX_RECORD_AGE,
       // `SqsDlq` would also grant permission to read the attributes of the queue.
       onFailure: { bind: () => ({ destination: queueArn }) },
     });
-    return lambda;
-  }
-
-  #createReporter(
-    defaults: FunctionDefaults,
-    { notifications, deliveries, accounts }: Storage,
-    delivery: Delivery,
-  ): LambdaFunction {
-    const { lambda } = new ServiceFunction(this, 'report-deliveries', defaults, [
+    this.reporter = new ServiceFunction(this, 'report-deliveries', defaults, [
       notifications.allow('BatchGetItem'),
       deliveries.allow('GetItem', 'BatchGetItem', 'Query', 'UpdateItem'),
       accounts.allow('GetItem', 'BatchGetItem', 'UpdateItem'),
@@ -92,8 +80,7 @@ export class DeliveryReports extends Construct {
       delivery.allowSend(),
       ...this.queue.allowConsume(),
       ...(this.topic ? [allow(['sns:Publish'], [this.topic.topicArn])] : []),
-    ]);
-    this.queue.addConsumer(lambda, defaults.settings.developmentStage ? undefined : REPORT_CONCURRENCY);
-    return lambda;
+    ]).lambda;
+    this.queue.addConsumer(this.reporter, settings.developmentStage ? undefined : REPORT_CONCURRENCY);
   }
 }
