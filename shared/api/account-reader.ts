@@ -30,7 +30,7 @@ const dailyCounters = ['tests', 'redeliveries', 'email', 'sms', 'managed', 'emai
 type StoppedContact = NonNullable<AccountRecord['stopped_contacts']>[number];
 type UnusableEscalation = NonNullable<AccountRecord['unusable_escalations']>[number];
 
-/** A fallback notification, and its address if it is of type `email`. */
+/** `address` if it is of type `email`. */
 type Fallback = { id: string; problem: 'deleted' | 'muted' | undefined; address: string | undefined };
 
 const limitsOf = (limits: TenantLimits): AccountRecord['limits'] => ({
@@ -45,10 +45,7 @@ const limitsOf = (limits: TenantLimits): AccountRecord['limits'] => ({
   tokens: MAX_TOKENS,
 });
 
-/**
- * Creates a function that reads the caller's account with its limits and their usage. Only for admins, the account
- * contains the webhook credentials, which are created if they are missing.
- */
+/** Only for admins, the account contains the webhook credentials, which are created if they are missing. */
 export const createAccountReader = (
   { accounts, counters, tokens, stops, notifications, countNotifications }: Dependencies,
   settings: TenantLimits,
@@ -151,10 +148,8 @@ export const createAccountReader = (
 };
 
 /**
- * Rejects new fallback notifications that the tenant does not have. The account keeps the IDs of deleted ones, so that a
- * request may contain what it read.
- *
- * @throws ServiceError 400 with their IDs
+ * Rejects new fallback notifications that the tenant does not have. A request may contain what it read: also the IDs of
+ * deleted ones. @throws ServiceError 400
  */
 export const assertExistingFallbacks = async (
   notifications: Pick<NotificationRepository, 'exists'>,
@@ -184,10 +179,8 @@ export const tokenRecord = ({ id, label, role, issuer, created_at_ms, expires_at
 });
 
 /**
- * Returns a page of the unexpired tokens, oldest first. IDs sort by creation, so a page starts at the right token even
- * if the token of the marker was revoked (docs/decisions/storage.md#token-list).
- *
- * @param tokens ordered by ID
+ * Returns a page of the unexpired tokens, which are ordered by ID: by creation, so that a page starts at the right token
+ * even if that of the marker was revoked (docs/decisions/storage.md#token-list).
  */
 export const tokenPage = (
   tokens: readonly TokenEntry[],

@@ -64,21 +64,19 @@ export const createDeliveryHistory =
 const MAX_NOTIFICATIONS = 25;
 
 /**
- * The maximum number of read units of a request, beside one for each notification: 1 MB, as much as one query reads. The
- * query of notifications can cost 128; twice as many if it were strongly consistent, which would leave none for records.
+ * Beside one for each notification: 1 MB, as much as one query reads. The query of notifications can cost 128; twice as
+ * many if it were strongly consistent, which would leave none for records.
  */
 const MAX_READ_UNITS = 256;
 
-/** The read units of the largest record: nine attempts with response texts of 1 KB. */
+/** That of nine attempts with response texts of 1 KB. */
 const MAX_RECORD_UNITS = 3;
 
-/** The minimum time left, of 30 s, to start a further query: requests share the concurrency of the account. */
+/** To start a further query, of 30 s: requests share the concurrency of the account. */
 const MIN_TIME_LEFT_MS = 25_000;
 
-/** Sorts before all IDs. */
+/** Sorts before all IDs. `$` sorts before all characters of IDs, which have one length. */
 const FIRST = 'nt';
-
-/** `$` sorts before all characters of IDs, which have one length: this sorts after the ID and before the next one. */
 const afterId = (id: string): string => `${id}$`;
 
 export type SearchDependencies = {
@@ -91,12 +89,10 @@ export type SearchDependencies = {
 type Search = { tenant: string; withResponses: boolean; limit: number; timeLeft: () => number };
 
 /**
- * Returns the notification and the rest of a marker:
+ * Returns the notification of a marker, after which a search continues, and its rest:
  *
- *   `<ID>`                  continues after the notification
  *   `<ID>-<history marker>` continues with the notification, below this record
- *   `<ID>-<other ID>`       of an event: continues after the notification. The record of the other one lists the
- *                           destinations of the event
+ *   `<ID>-<other ID>`       of an event: the record of the other one lists its destinations
  *
  * @throws ServiceError 400
  */

@@ -52,7 +52,6 @@ const authorization = (permission: Permission): ApiMiddleware => ({
   },
 });
 
-/** Returns a text of the client for an audit entry: bounded, without control characters; undefined if it is empty. */
 const auditText = (text: string | null): string | undefined =>
   [...replaceControls(text ?? '')].slice(0, MAX_AUDIT_TEXT_LENGTH).join('') || undefined;
 
@@ -69,8 +68,7 @@ export const changeContext = (request: ApiRequest, { token: { id, label } }: Cal
 };
 
 /**
- * Returns the request to parse. That of an extension is always strict, any other one by preference
- * (docs/decisions/api.md#leniency).
+ * That of an extension is always strict, any other one by preference (docs/decisions/api.md#leniency).
  *
  * @throws ServiceError 400 with all unknown query parameters of a strict request
  */
@@ -136,7 +134,7 @@ export const apiFunction = <Name extends EndpointName>(name: Name, { cachesToken
 /** In tokens. */
 const CACHE_SIZE = 1_000;
 
-/** Returns the caller of a token, or undefined if the token is not valid. */
+/** Returns undefined if the token is not valid. */
 export type Authenticate = (token: string) => Promise<Caller | undefined>;
 
 /**
@@ -205,7 +203,7 @@ export const MAX_PREFER_LENGTH = 1_024;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const QUOTED = /^"(?:[^"\\]|\\.)*"$/;
 
-/** Splits a text at a separator, except within quoted strings. */
+/** Except within quoted strings. */
 const split = (text: string, separator: string): string[] => {
   const parts: string[] = [];
   let [start, isQuoted] = [0, false];

@@ -29,7 +29,7 @@ import {
 /** To change a notification that other requests change concurrently. */
 const MAX_ATTEMPTS = 10;
 
-/** A notification after a change, and the names of the attributes that differ. */
+/** `changed`: the names of the attributes that differ. */
 export type NotificationChange = {
   attributes: NotificationAttributes;
   /** Default: as before. */
@@ -126,16 +126,15 @@ export const createSigningSecretChanges = (
 
 type ReturnPreference = 'minimal' | 'representation' | undefined;
 
-/** Returns what the response to a change contains (RFC 7240, section 4.2). */
+/** What the response to a change contains (RFC 7240, section 4.2). */
 export const returnPreference = ({ preferences }: ParsedRequest): ReturnPreference => {
   const value = preferences.get('return');
   return value === 'minimal' || value === 'representation' ? value : undefined;
 };
 
 /**
- * Creates the response to a create (201) or update (204) of a notification, whose representation it reads if the request
- * prefers it (201 and 200). The change is made: if the notification cannot be read, or was deleted, the preference is
- * not applied.
+ * Responds to a change with the notification, if the request prefers it (201 and 200). The change is made: if the
+ * notification cannot be read, or was deleted, the preference is not applied.
  */
 export const createChangedResponse =
   (notifications: Pick<NotificationRepository, 'get'>) =>
@@ -156,10 +155,7 @@ export const createChangedResponse =
     return withPreferenceApplied({ ...response, headers: { ...minimal.headers, ...headers } }, applied);
   };
 
-/**
- * Creates the response to a read of a notification, with the stop of its address if there is one. Without, if the stop
- * cannot be read: the operation does not depend on the table Accounts.
- */
+/** Without the stop of its address, if that cannot be read: the operation does not depend on the table Accounts. */
 export const createNotificationResponse =
   (stops: Pick<EmailStops, 'find'>) =>
   async (tenant: string, record: NotificationRecord): Promise<ApiResponse> => {

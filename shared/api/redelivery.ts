@@ -33,9 +33,9 @@ import {
 import type { Clock } from '../domain/time.ts';
 import type { ParsedEnvironment } from '../environment.ts';
 
-/** The maximum number of deliveries per request (docs/api.md#redelivery). */
+/** Per request (docs/api.md#redelivery). */
 const MAX_DELIVERIES = 1_000;
-/** The maximum size of all bodies of a request, before compression. */
+/** All bodies of a request, before compression. */
 const MAX_BODY_BYTES = 20 * 1024 * 1024;
 /** The minimum time left to start a read, or a group of messages or writes. */
 const MIN_TIME_LEFT_MS = 10_000;
@@ -114,7 +114,7 @@ type Range = RedeliveryCursor & {
 /** `count` counts as many messages as the daily limit permits, and returns how many. */
 type RedeliveryQueue = { tenant: string; queueUrl: string; count: (amount: number) => Promise<number> };
 
-/** A message to send, and the stored message that it is a copy of. */
+/** `stored`: what it is a copy of. */
 type Redelivery = OutgoingMessage & { stored: FailedMessage };
 
 type SentGroup = { sent: FailedMessage[]; firstUnsent: FailedMessage | undefined; isLimitReached: boolean };

@@ -33,10 +33,7 @@ const bodyText = ({ body = '', isBase64Encoded }: ApiRequest): string => {
   }
 };
 
-/**
- * The maximum number of values in a body: more than 256 entries each of `details` and `metadata` and 16 KB of
- * `webhook_request` can have. Small values take up to 50 times their size in memory.
- */
+/** More than a valid body can have. Small values take up to 50 times their size in memory. */
 export const MAX_BODY_VALUES = 20_000;
 
 const parsedBody = (request: ApiRequest, parse: (text: string) => unknown): unknown => {
@@ -99,7 +96,7 @@ export const validBody = <Value>(
 
 export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
 
-/** Returns the `Idempotency-Key` of a request with its body, or undefined without the header. @throws ServiceError 400 */
+/** Returns undefined without an `Idempotency-Key`. @throws ServiceError 400 */
 export const idempotentRequest = (request: ApiRequest): { key: string; body: string } | undefined => {
   const key = request.headers['idempotency-key'];
   if (key === undefined) return undefined;
@@ -108,10 +105,10 @@ export const idempotentRequest = (request: ApiRequest): { key: string; body: str
   return { key, body: bodyText(request) };
 };
 
-/** Returns the decoded ID in the path, or an empty string. */
+/** It is decoded, and empty if there is none. */
 export const pathId = ({ pathParameters }: ApiRequest): string => pathParameters?.id ?? '';
 
-/** Returns the parsed query string. API Gateway's own parsing joins repeated keys with commas. */
+/** API Gateway's own parsing joins repeated keys with commas. */
 export const query = (request: ApiRequest): URLSearchParams => new URLSearchParams(request.rawQueryString);
 
 /** Returns the URL of the request without its query, from what no client can set (docs/decisions/api.md#links). */
@@ -138,7 +135,6 @@ export const parseAuditRange = (query: URLSearchParams): AuditRange => {
   return { fromMs: from, toMs: to, isReverse: query.get('reverse')?.toLowerCase() === 'true' };
 };
 
-/** The deliveries that a request selects: those of an event, or those that match a filter. */
 export type DeliverySelection = { eventId: string } | { filter: DeliveryFilter };
 
 const OTHER_PARAMETERS = ['alarm_id', 'entity_id', 'from', 'to', 'status'] as const;
@@ -225,10 +221,7 @@ export const pageRequest = (
   return { page, respond };
 };
 
-/**
- * Returns the response body for a slice (docs/api.md#paging). `next_href` keeps the query parameters of the request,
- * filters included, and sets the next marker.
- */
+/** `next_href` keeps the query parameters of the request, filters included (docs/api.md#paging). */
 export const collection = <Record>(
   { values, next }: Slice<Record>,
   page: Page,

@@ -6,7 +6,7 @@ import { notificationTooLarge, type ServiceError } from '../domain/errors.ts';
 /** A response of the HTTP API (payload format 2.0). */
 export type ApiResponse = APIGatewayProxyStructuredResultV2;
 
-/** The maximum size of a response body. Lambda returns at most 6 MB, headers and JSON escapes included (AWS limit). */
+/** Lambda returns at most 6 MB, headers and JSON escapes included (AWS limit). */
 export const MAX_BODY_BYTES = 5.5 * 1024 * 1024;
 
 /** Returns the size of a value in a Lambda response, which contains its JSON as a JSON string. */
@@ -24,7 +24,6 @@ export const created = (body: unknown): ApiResponse => jsonResponse(201, body);
 
 export const accepted = (body: unknown): ApiResponse => jsonResponse(202, body);
 
-/** Returns a response with the URL of a notification and no body: 201 for a new one, 204 for an updated one. */
 export const locationResponse = (statusCode: 201 | 204, location: string): ApiResponse => ({
   statusCode,
   headers: { location },
