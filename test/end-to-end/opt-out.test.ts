@@ -82,29 +82,4 @@ describe.runIf(isLocal)('the recipient of emails', () => {
       ]),
     });
   });
-
-  it('still gets those of other tenants', async () => {
-    const { address, details, test } = await setUp();
-    await test();
-    const [email] = await emailsTo(address, 1);
-    if (email) await stop(email);
-    const other = await newClient();
-    expect((await other.post('/test-notification', { type: 'email', details })).body).toMatchObject({
-      status: 'success',
-    });
-  });
-
-  it('gets them again after the other button of the same page', async () => {
-    const { client, address, test } = await setUp();
-    await test();
-    const [email] = await emailsTo(address, 1);
-    if (!email) expect.fail('There is no email.');
-    await stop(email);
-    expect(await (await fetch(linkIn(email))).text()).toContain(`The account ${client.tenant} sends no emails`);
-    expect((await test()).body).toMatchObject({ status: 'failure' });
-    // The page has no referrer, so browsers send this origin.
-    expect((await send(linkIn(email), 'Resume=Confirm', { origin: 'null' })).status).toBe(200);
-    expect((await test()).body).toMatchObject({ status: 'success' });
-    expect((await fetch(linkIn(email), { method: 'HEAD' })).status).toBe(200);
-  });
 });

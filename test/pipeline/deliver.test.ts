@@ -121,17 +121,6 @@ const setUp = (
   return { job, deliveries, transport, deliver, record, stored, deadLetters, reasons, delayed, copies, queues };
 };
 
-it('a failure without an attempt leaves its reason in the record if its dead letter cannot be stored', async () => {
-  const refusalOf = async () => 'opted_out' as const;
-  const sendToDeadLetterQueue = () => Promise.reject(new Error('Throttled'));
-  const options = { ...summarizing, queueChanges: { sendToDeadLetterQueue }, refusalOf };
-  const { deliver, record, transport } = setUp('email', delivered, options);
-  await deliver();
-  expect(transport).not.toHaveBeenCalled();
-  const expected = { last_cause: 'destination', last_reason: 'opted_out', lease_until_ms: 0 };
-  expect(await record()).toMatchObject({ status: 'pending', ...expected, next_attempt_at_ms: NOW_MS + 2_000 });
-});
-
 describe('an email that bounces before its sender records that SES accepted it', () => {
   const accepted = { reachedRecipientHashes: ['a'] };
   const setUpBounce = (outcome: AttemptOutcome, options?: Options) => {
@@ -290,16 +279,6 @@ describe('an alert to a notification that is muted', () => {
     await setUp('webhook', failed('transient', 'timeout', ''), { changes: first }).deliver(Promise.resolve(target));
     const repeated = setUp('webhook', delivered, { changes: { notification_id }, clock: () => NOW_MS + 60_000 });
     expect(await repeated.deliver(Promise.resolve(target))).toMatchObject({ kind: 'delivered' });
-  });
-
-  it('does not supersede an older one, which SQS accepted after the end', async () => {
-    const changes = { notification_id: newNotificationId() };
-    const target = { id: changes.notification_id, type: 'incidentpager', details: {}, mutes } as const;
-    await setUp('incidentpager', delivered, { changes }).deliver(Promise.resolve(target));
-    const older = { ...alertContent(alarmEvent({ event_id: 'acme:older' })), accepted_at_ms: NOW_MS + 1 };
-    older.event.produced_at_ms = 1;
-    const { deliver } = setUp('incidentpager', delivered, { changes: { ...changes, ...older } });
-    expect(await deliver(Promise.resolve(target))).toMatchObject({ kind: 'delivered' });
   });
 });
 

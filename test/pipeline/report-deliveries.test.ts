@@ -246,19 +246,6 @@ describe('an outage', () => {
     expect(new Set(kinds())).toEqual(new Set(['failing', 'recovered']));
   });
 
-  it('has not ended while an alert has failed since the last one arrived, nor before it began', async () => {
-    const { report, failing, arrived, kinds, at } = setUpOutage();
-    const [first, other] = [failing(3), failing(4)];
-    await report('recovered', arrived(other, 2));
-    await report('late', first);
-    await report('recovered', arrived(other, 2.5));
-    await report('failing', { ...first, updated_at_ms: at(20), last_failed_at_ms: at(20) });
-    await report('recovered', arrived(other, 19));
-    expect(kinds()).toEqual(['failing']);
-    await report('recovered', arrived(first, 50));
-    expect(kinds()).toEqual(['failing', 'recovered']);
-  });
-
   it.each([
     ['late', 'failing'],
     ['failed', 'undelivered'],
@@ -304,26 +291,6 @@ describe('an outage', () => {
     );
   });
 
-  it('lasts if the newer alert arrived before it began', async () => {
-    const { report, failing, arrived, kinds, at, of } = setUpOutage();
-    const superseded = failing(3);
-    await writeRecords(client, 'deliveries', [{ ...arrived(failing(4), 4), last_failed_at_ms: undefined }]);
-    await report('failed', of({ ...failedRecord(), updated_at_ms: at(5), last_failed_at_ms: at(5) }));
-    await report('recovered', withStatus(superseded, 'superseded', at(10)));
-    expect(kinds()).toEqual(['undelivered']);
-  });
-
-  it('whose first notice could not be queued is announced by the next failure', async () => {
-    const { report, reporters, failing, kinds } = setUpOutage();
-    const [reporter, other] = reporters;
-    if (reporter) reporter.state.isQueueFailing = true;
-    expect(await report('late', failing(3))).toEqual(['m0']);
-    if (reporter) reporter.state.isQueueFailing = false;
-    await report('late', failing(4));
-    expect(kinds()).toEqual(['failing']);
-    expect(other?.queued).toEqual([]);
-  });
-
   it('of which a redelivery arrives a day later has the numbers of its alerts, without unreadable ones', async () => {
     const { report, of, arrived, at, kinds, noticeTexts } = setUpOutage();
     const failed = of({ ...failedRecord(), updated_at_ms: at(1), last_failed_at_ms: at(1) });
@@ -335,13 +302,6 @@ describe('an outage', () => {
     expect(noticeTexts()[1]).toContain(
       'Of 2 alerts that failed in this outage, 1 was delivered since, and 1 is still failed.',
     );
-  });
-
-  it('that lasts has the notice of an undelivered alert on each day, also right after midnight', async () => {
-    const { report, of, at, kinds } = setUpOutage();
-    for (const minutes of [16 * 60, 18 * 60 - 0.01, 18 * 60 + 0.002])
-      await report('failed', of({ ...failedRecord(), updated_at_ms: at(minutes), last_failed_at_ms: at(minutes) }));
-    expect(kinds()).toEqual(['undelivered', 'undelivered']);
   });
 
   it('of a content that SES rejects is none', async () => {
