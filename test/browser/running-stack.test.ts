@@ -3,13 +3,12 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import axe from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { statePage } from '../../shared/pipeline/opt-out/page.ts';
 import { type LocalStackProcess, startLocalStackProcess } from '../support/local-stack-process.ts';
-import { launchBrowser } from './support/browser.ts';
+import { checkAccessibility, launchBrowser } from './support/browser.ts';
 import { clipboard, openPage, rows } from './support/open-inbox.ts';
 
 /** The width of a phone. */
@@ -146,9 +145,7 @@ describe('the page of opt-outs', () => {
     const page = await open({ javaScriptEnabled: true, bypassCSP: true, colorScheme });
     for (const url of [await linkTo(`${colorScheme}@example.com`), `${stack.base_url}/opt-out`]) {
       await page.goto(url);
-      await page.evaluate(axe.source);
-      const { violations } = await page.evaluate(() => window.axe.run(document));
-      expect(violations.map(({ id }) => id)).toEqual([]);
+      expect((await checkAccessibility(page)).violated).toEqual([]);
     }
     const background = await page.evaluate(() => getComputedStyle(document.documentElement).colorScheme);
     expect(background).toBe('light dark');
@@ -164,7 +161,6 @@ const paste = (command: string) =>
     env: { ...process.env, TMPDIR: directory, PATH: `${dirname(process.execPath)}:${process.env.PATH}` },
   });
 
-/* Last, because it stops the stack. */
 describe('the inbox page of a running stack', () => {
   let page: Page;
   beforeAll(async () => {

@@ -3,8 +3,11 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { Command } from 'commander';
 import * as z from 'zod';
+import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { startLocalStackProcess } from '../support/local-stack-process.ts';
 import { useStarted } from '../support/use-started.ts';
 
@@ -92,4 +95,14 @@ export const useStackWithCommandLine = (settings: Readonly<Record<string, string
   };
 
   return { stack, directory, ops, runJson };
+};
+
+/** Connects to the tables of a local stack. `tableNamed` finds a table by a part of its name. */
+export const connectTables = async ({ aws_endpoint: endpoint }: { aws_endpoint: string }) => {
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+  const client = new DynamoDBClient({ endpoint, region: 'us-east-1', credentials });
+  const database = DynamoDBDocumentClient.from(client, documentOptions);
+  const { TableNames = [] } = await client.send(new ListTablesCommand());
+  const tableNamed = (part: string): string => TableNames.find((name) => name.includes(part)) ?? '';
+  return { database, tableNamed };
 };

@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs';
-import { DynamoDBClient, ListTablesCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { limitNames } from '../../shared/contracts/tenant-limits.ts';
-import { useStackWithCommandLine } from './command-line.ts';
+import { connectTables, useStackWithCommandLine } from './command-line.ts';
 
 const { stack, directory, ops, runJson } = useStackWithCommandLine();
 
@@ -77,23 +77,6 @@ describe('token', () => {
     const found = `Token ${id} of tenant t4 (admin, pasted).\n`;
     expect(await ops('token find', { input: `${token}\n` })).toEqual({ code: 0, out: found, err: '' });
     expect(await ops('token find', { input: `${token}x` })).toMatchObject({ code: 1, out: '' });
-  });
-
-  it('revokes a token with what tokens issued since a time, also if it is not listed any more', async () => {
-    const { id, token } = await create('t9', 'stolen');
-    const headers = { 'x-auth-token': token };
-    const body = JSON.stringify({ label: 'minted', role: 'admin' });
-    const minted = z
-      .object({ id: z.string(), token: z.string() })
-      .parse(await (await fetch(`${stack.base_url}/tokens`, { method: 'POST', headers, body })).json());
-    await ops(`token revoke ${id} --tenant t9 --issued-since none`);
-    const since = `token revoke ${id} --tenant t9 --issued-since`;
-    expect((await ops(`${since} 2100-01-01T00:00Z`)).err).toContain('issued_since: must not be in the future');
-    expect(await ops(`${since} 1h`)).toMatchObject({
-      code: 0,
-      out: `Revoked token ${minted.id} of tenant t9 (minted).\n`,
-    });
-    expect(await statusWith(minted.token)).toBe(401);
   });
 });
 
@@ -196,19 +179,11 @@ describe('account', () => {
   });
 
   it('counts the notifications of a restored table', async () => {
-    const {
-      AWS_REGION: region = '',
-      AWS_ACCESS_KEY_ID: id = '',
-      AWS_SECRET_ACCESS_KEY: key = '',
-    } = stack.aws_environment;
-    const credentials = { accessKeyId: id, secretAccessKey: key };
-    const client = new DynamoDBClient({ endpoint: stack.aws_endpoint, region, credentials });
-    const { TableNames = [] } = await client.send(new ListTablesCommand());
+    const { database, tableNamed } = await connectTables(stack);
     const tenant = stack.tenants.admin;
-    const counter = { pk: { S: `quota#${tenant}` }, sk: { S: 'notifications' }, used: { N: '7' }, changes: { N: '9' } };
-    const TableName = TableNames.find((name) => name.includes('Notifications'));
-    await client.send(new PutItemCommand({ TableName, Item: counter }));
-    client.destroy();
+    const Item = { pk: `quota#${tenant}`, sk: 'notifications', used: 7, changes: 9 };
+    await database.send(new PutCommand({ TableName: tableNamed('Notifications'), Item }));
+    database.destroy();
     expect(await ops(`account recount ${tenant}`)).toMatchObject({ code: 0, out: '0 instead of 7\n' });
     expect(await runJson(z.unknown(), `account recount ${tenant}`)).toEqual({ tenant_id: tenant, before: 0, after: 0 });
     expect(await ops(`account recount ${tenant}`)).toMatchObject({ code: 0, out: '0, as counted\n' });

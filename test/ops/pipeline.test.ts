@@ -1,14 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { deliveryRecord, writeRecords } from '../support/delivery-records.ts';
 import { validDetails } from '../support/notifications.ts';
 import { until } from '../support/until.ts';
 import { deliveries, sent, useAlerts } from './alerts.ts';
+import { connectTables } from './command-line.ts';
 
 const { stack, ops, runJson, receiver, sink, create, sendExample, sendRaw, deliveriesTo } = useAlerts();
 
@@ -179,18 +177,12 @@ describe('deliveries', () => {
   });
 
   it('retries those that wait now, once an hour', async () => {
-    const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
-    const database = DynamoDBDocumentClient.from(
-      new DynamoDBClient({ endpoint: stack.aws_endpoint, region: 'us-east-1', credentials }),
-      documentOptions,
-    );
-    const { TableNames = [] } = await database.send(new ListTablesCommand());
-    const table = TableNames.find((name) => name.includes('Deliveries')) ?? '';
+    const { database, tableNamed } = await connectTables(stack);
     const notification = { tenant: 'waiting', id: newNotificationId() };
     const next_attempt_at_ms = Date.now() + 3_600_000;
     const other = { tenant: 'waiting-too', id: newNotificationId() };
     const waits = { status: 'pending', next_attempt_at_ms, alarm_id: 'alWaiting' } as const;
-    await writeRecords(database, table, [
+    await writeRecords(database, tableNamed('Deliveries'), [
       deliveryRecord(notification, 'waits', waits),
       deliveryRecord(notification, 'delivered', { alarm_id: 'alWaiting' }),
       deliveryRecord(other, 'waits too', waits),
@@ -404,13 +396,6 @@ describe('an event ID that is reused', () => {
 });
 
 describe('event check', () => {
-  const checked = z.array(
-    z.looseObject({
-      line: z.number(),
-      unknown: z.array(z.string()),
-      used: z.array(z.looseObject({ same_content: z.boolean() })),
-    }),
-  );
   const example = async (...ids: string[]) => (await ops(['event', 'example', '--notification', ...ids])).out;
   const withId = (text: string, changes: object = {}) =>
     JSON.stringify({ ...JSON.parse(text), event_id: event, ...changes });
@@ -475,22 +460,6 @@ describe('event check', () => {
     const { code, err } = await ops('event send -', { input });
     expect([code, err]).toEqual([0, expect.stringContaining('These notifications have this event already')]);
     await until(async () => (await deliveriesTo(added))[0]?.status === 'delivered');
-  });
-
-  it('looks up all events of its input together, each with its own findings', async () => {
-    const lines = [sentEvent, await example(email, 'ntX'), await example(email)].map((text) =>
-      JSON.stringify(JSON.parse(text)),
-    );
-    const { code, out } = await ops('--json event check', { input: lines.join('\n') });
-    expect(code).toBe(1);
-    const found = checked.parse(JSON.parse(out));
-    expect(
-      found.map(({ line, unknown, used }) => [line, unknown, used.some(({ same_content }) => same_content)]),
-    ).toEqual([
-      [1, [], true],
-      [2, ['ntX'], false],
-      [3, [], false],
-    ]);
   });
 });
 

@@ -1,13 +1,12 @@
 // What only AWS can run is left out: the logs of CloudWatch, and the calls of the AWS CLI.
 
-import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, expect, it } from 'vitest';
 import { createEmailStops } from '../../shared/adapters/accounts/email-stops.ts';
-import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
 import { codeBlocks, readDocument } from '../support/documents.ts';
 import { until } from '../support/until.ts';
 import { useAlerts } from './alerts.ts';
+import { connectTables } from './command-line.ts';
 
 const { stack, ops, sink, create, sendExample, sendRaw, deliveriesTo } = useAlerts({ retryDelayScale: '1' });
 
@@ -36,16 +35,11 @@ const shown = new Map([
   ['An alert reached nobody', / failed +http_status /],
 ]);
 
-let database: DynamoDBDocumentClient;
-let tableNames: string[];
-const tableNamed = (name: string) => tableNames.find((found) => found.includes(name)) ?? '';
+let tables: Awaited<ReturnType<typeof connectTables>>;
 
 beforeAll(async () => {
-  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
-  const client = new DynamoDBClient({ endpoint: stack.aws_endpoint, region: 'us-east-1', credentials });
-  database = DynamoDBDocumentClient.from(client, documentOptions);
-  tableNames = (await client.send(new ListTablesCommand())).TableNames ?? [];
-  const stops = createEmailStops(database, tableNamed('Accounts'));
+  tables = await connectTables(stack);
+  const stops = createEmailStops(tables.database, tables.tableNamed('Accounts'));
   await stops.complain({ tenant: 'acme', address: 'oncall@example.com' }, Date.now());
 
   const gone = await create('gone', 'webhook', { url: `${sink.url}/410` });
@@ -58,15 +52,15 @@ beforeAll(async () => {
   await sendRaw('{}', 'CrashedQueue');
   await until(async () => (await deliveriesTo(gone)).filter(({ status }) => status === 'failed').length === 2);
   await until(async () => (await deliveriesTo(failing)).some(({ attempts }) => attempts.length > 0));
-  return () => database.destroy();
+  return () => tables.database.destroy();
 });
 
 /** Without tokens, `account rotate` does not wait until no request can use them. */
 const revokeBefore = async (): Promise<void> => {
   await ops('token revoke --all --tenant acme');
   const change = { UpdateExpression: 'SET last_revoked_at_ms = :past', ExpressionAttributeValues: { ':past': 0 } };
-  const request = { TableName: tableNamed('Tokens'), Key: { pk: 'tenant#acme' }, ...change };
-  await database.send(new UpdateCommand(request));
+  const request = { TableName: tables.tableNamed('Tokens'), Key: { pk: 'tenant#acme' }, ...change };
+  await tables.database.send(new UpdateCommand(request));
 };
 
 const runCommand = async (command: string): Promise<string> => {

@@ -1,12 +1,9 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createEmailStops } from '../../shared/adapters/accounts/email-stops.ts';
-import { documentOptions } from '../../shared/adapters/dynamodb/items.ts';
-import { useStackWithCommandLine } from './command-line.ts';
+import { connectTables, useStackWithCommandLine } from './command-line.ts';
 
 const { stack, directory, ops, runJson } = useStackWithCommandLine();
 
@@ -77,13 +74,8 @@ describe('tenants', () => {
 
   it('lists all tenants: those with the most stopped mailboxes first, the others by name', async () => {
     await ops('account shadow umbrella on --for 1h --new --yes');
-    const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
-    const database = DynamoDBDocumentClient.from(
-      new DynamoDBClient({ endpoint: stack.aws_endpoint, region: 'us-east-1', credentials }),
-      documentOptions,
-    );
-    const { TableNames = [] } = await database.send(new ListTablesCommand());
-    const stops = createEmailStops(database, TableNames.find((name) => name.includes('Accounts')) ?? '');
+    const { database, tableNamed } = await connectTables(stack);
+    const stops = createEmailStops(database, tableNamed('Accounts'));
     await stops.complain({ tenant: 'umbrella', address: 'oncall@umbrella.example' }, Date.now());
     const rows = await runJson(z.array(row), 'tenants');
     const [first = '', ...names] = rows.map(({ tenant_id }) => tenant_id);

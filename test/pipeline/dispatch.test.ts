@@ -7,7 +7,6 @@ import { logger } from '../../shared/adapters/logger.ts';
 import type { NotificationRepository } from '../../shared/adapters/notifications/notification-repository.ts';
 import type { OutgoingMessage, Queues } from '../../shared/adapters/queues.ts';
 import type { AlarmEvent } from '../../shared/contracts/alarm-event.ts';
-import { deliveryReport } from '../../shared/contracts/delivery-report.ts';
 import { parseDelivery } from '../../shared/domain/delivery-message.ts';
 import { heartbeatEvent } from '../../shared/domain/heartbeat.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
@@ -63,7 +62,7 @@ const setUp = (
   { sendMs = 0, writeError, refusals = 0 }: Options = {},
 ) => {
   let now = NOW_MS;
-  const sent: { url: string; body: string }[] = [];
+  const sent: string[] = [];
   const refused = new Map<OutgoingMessage, number>();
   const returned: [string, number][] = [];
   const deadLetters: { body: string; reason: string; cause: string; detail?: string | undefined }[] = [];
@@ -78,7 +77,7 @@ const setUp = (
   };
   let batchCount = 0;
   const queues: Queues = {
-    sendAll: async <Message extends OutgoingMessage>(url: string, messages: readonly Message[]) => {
+    sendAll: async <Message extends OutgoingMessage>(_url: string, messages: readonly Message[]) => {
       batchCount++;
       now += sendMs;
       const isRefused = (message: Message): boolean => {
@@ -88,7 +87,7 @@ const setUp = (
       };
       const rejected = messages.filter((message) => isRefused(message) || !isAccepted(message));
       const accepted = messages.filter((message) => !rejected.includes(message));
-      sent.push(...accepted.map((message) => ({ url, body: message.body() })));
+      sent.push(...accepted.map(({ body }) => body()));
       return rejected;
     },
     sendDelayed: async () => {
@@ -117,15 +116,10 @@ const setUp = (
       now += delayMs;
     },
   );
-  const deliveries = () => sent.flatMap(({ body }) => parseDelivery(body) ?? []);
-  const reports = () =>
-    sent
-      .filter(({ url }) => url === environment.REPORTS_QUEUE)
-      .map(({ body }) => deliveryReport.parse(JSON.parse(body)));
+  const deliveries = () => sent.flatMap((body) => parseDelivery(body) ?? []);
   return {
     dispatch,
     deliveries,
-    reports,
     returned,
     deadLetters,
     lists,
@@ -136,14 +130,7 @@ const setUp = (
 
 const eventMessage = (
   plan: readonly string[],
-  {
-    messageId = 'm',
-    sentAtMs = NOW_MS,
-    tenant = 'acme',
-    paddingBytes = 0,
-    timestamp = EVENT_TIME_MS,
-    receives = 3,
-  } = {},
+  { messageId = 'm', sentAtMs = NOW_MS, tenant = 'acme', paddingBytes = 0, timestamp = EVENT_TIME_MS } = {},
 ): SQSRecord =>
   sqsMessage({
     messageId,
@@ -158,7 +145,7 @@ const eventMessage = (
     attributes: {
       ...sqsMessage().attributes,
       SentTimestamp: String(sentAtMs),
-      ApproximateReceiveCount: String(receives),
+      ApproximateReceiveCount: '3',
     },
   });
 
@@ -235,21 +222,6 @@ describe('dispatch', () => {
     const ids = { message_id: 'message', event_id: expect.any(String), unknown: 11, notification_ids };
     expect(logger.warn).toHaveBeenCalledExactlyOnceWith('unknown notifications', expect.objectContaining(ids));
   });
-});
-
-it.each([
-  ['unknown', 1, 1],
-  // The delivery of the one that exists decides.
-  ['nt0 unknown', 1, 0],
-  // The unknown one may have been deleted since.
-  ['nt0 unknown', 2, 1],
-  ['nt0', 2, 0],
-])('dispatch of a plan that lists "%s", received for the %i. time, sends %i reports', async (plan, receives, count) => {
-  const { dispatch, reports } = setUp({ isUnknown: (id) => id === 'unknown' });
-  const ids = plan.split(' ');
-  expect(await dispatch({ Records: [eventMessage(ids, { receives })] })).toEqual({ batchItemFailures: [] });
-  const report = expect.objectContaining({ kind: 'plan', notification_ids: ids, accepted_at_ms: NOW_MS });
-  expect(reports()).toEqual(Array(count).fill(report));
 });
 
 describe('dispatch of large events', () => {

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { type Browser, chromium } from 'playwright-core';
+import axe from 'axe-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
 
 export const CHROMIUM_PATH = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
 
@@ -23,3 +24,20 @@ export const launchBrowser = (): Promise<Browser> =>
       '--disable-sync',
     ],
   });
+
+/** The rules of WCAG 2.2 A and AA. */
+export const WCAG_AA = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+
+/** Returns what violates rules of axe, and what it cannot decide, with the elements that cause it. */
+export const checkAccessibility = async (page: Page, runOnly?: string[]) => {
+  await page.evaluate(axe.source);
+  const { violations, incomplete } = await page.evaluate(
+    // A frame is an email, the content of its sender, whose sandbox lets no script in.
+    (rules) => window.axe.run(document, { ...(rules && { runOnly: rules }), iframes: false }),
+    runOnly,
+  );
+  const [violated, undecided] = [violations, incomplete].map((results) =>
+    results.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target).join(', ')}`),
+  );
+  return { violated, undecided };
+};

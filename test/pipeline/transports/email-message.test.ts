@@ -62,17 +62,6 @@ describe('an email about an alert', () => {
   });
 
   it.each([
-    [120_000, ''],
-    [120_001, ' (delayed by 2 minutes)'],
-    [7 * 60_000, ' (delayed by 7 minutes)'],
-    [30 * 3_600_000, ' (delayed by 30 hours)'],
-  ])('says after its state that it is %s ms late', (delayMs, delay) => {
-    const { subject, text, html } = emailMessage({ event: alarmHeader(), delayMs });
-    for (const part of [subject, text]) expect(part).toContain(`[CRITICAL]${delay} web-1`);
-    expect(wordsOf(html)).toMatch(new RegExp(`^CRITICAL${RegExp.escape(delay)} web-1`));
-  });
-
-  it.each([
     ['label of the entity', { entity: { id: 'e', label: markup } }],
     ['label of the alarm', { alarm: { id: 'a', label: markup } }],
     ['label of the check', { check: { label: markup } }],

@@ -34,7 +34,11 @@ describe.each(types)('an alert of type %s', (_, messageOf, link) => {
   };
 
   it('says after its state that it is late', () => {
-    expect(textOf({ delayMs: 7 * 60_000 })).toContain('[CRITICAL] (delayed by 7 minutes) web-1: Disk space');
+    for (const [delayMs, delay] of [
+      [120_001, '2 minutes'],
+      [30 * 3_600_000, '30 hours'],
+    ] as const)
+      expect(textOf({ delayMs })).toContain(`[CRITICAL] (delayed by ${delay}) web-1: Disk space`);
     expect(textOf({ delayMs: 120_000 })).not.toContain('delayed');
   });
 

@@ -47,18 +47,6 @@ const contactsTransport = (alerts: DailyLimit, stopped: Readonly<Record<string, 
 
 const notice = noticeContent.parse({ kind: 'unreached', subject: 's', paragraphs: [], facts: [] });
 
-it.each([
-  ['an email', createEmailTransport(emailSender({ limits }), accounts), true],
-  ['an email to the contacts', contactsTransport(limits.alerts), true],
-  ['an SMS', createSmsTransport(sms, limits, sharedRate), true],
-  ['a message to the operators', createManagedTransport('arn', limits.alerts, limits.notices), false],
-])('a notice, and a summary, as %s has another daily limit than alerts', async (_, transport, hasSummaries) => {
-  expect(await transport(alert, phone)).toMatchObject({ explanation: 'limit of alerts' });
-  expect(await transport({ ...alert, notice }, phone)).toMatchObject({ explanation: 'limit of notices' });
-  const summary = { ...alert, notice: { ...notice, kind: 'summary' as const } };
-  if (hasSummaries) expect(await transport(summary, phone)).toMatchObject({ explanation: 'limit of summaries' });
-});
-
 const allowed: DailyLimit = (_, send) => send();
 
 describe('with less than a second until the record must be written', () => {
@@ -88,13 +76,6 @@ describe('an alert to contacts', () => {
   const both = { [ONE]: 'bounced', [OTHER]: 'opted_out' } as const;
 
   it.each([
-    [
-      'skips those whose mailboxes are stopped',
-      { [ONE]: 'complained' } as const,
-      [],
-      1,
-      { result: 'delivered', reachedRecipientHashes: [hashOf(OTHER)] },
-    ],
     [
       'fails with the first reason if all are stopped',
       both,
