@@ -1,5 +1,5 @@
-import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { accountKey } from '../../shared/adapters/accounts/account-repository.ts';
+import { getItem } from '../../shared/adapters/dynamodb/items.ts';
 import { omitUnreadable } from '../../shared/adapters/notifications/notification-targets.ts';
 import type { NotificationTypeId } from '../../shared/contracts/notification-types.ts';
 import { truncate } from '../../shared/domain/alert-text.ts';
@@ -87,9 +87,7 @@ export const recordsOfEvents = async (
 const isKnown = async (session: Session, tenant: string): Promise<boolean> => {
   const { documents, deployment, tokens } = session;
   if ((await tokens.list(tenant)).length > 0 || (await tokens.lastRevokedAtMs(tenant)) > 0) return true;
-  const TableName = deployment.outputs.AccountsTable;
-  const { Item } = await documents.send(new GetCommand({ TableName, Key: accountKey(tenant), ConsistentRead: true }));
-  if (Item) return true;
+  if (await getItem(documents, deployment.outputs.AccountsTable, accountKey(tenant))) return true;
   for await (const { id } of targetsOf(session, tenant)) return id !== DEFAULT_NOTIFICATION_ID;
   return false;
 };

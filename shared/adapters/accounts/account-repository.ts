@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { lru } from 'tiny-lru';
 import * as z from 'zod/mini';
 import type { SummarySettings } from '../../contracts/account.ts';
@@ -14,8 +14,8 @@ import { DEFAULT_TIME_ZONE } from '../../contracts/time-zone.ts';
 import { newSigningSecret } from '../../domain/signing-secrets.ts';
 import type { Clock } from '../../domain/time.ts';
 import { covers, isOver, type WithheldPeriod } from '../../domain/withheld.ts';
-import { retryConflicts } from '../dynamodb/conditional-writes.ts';
-import { type Item, storedPeriod } from '../dynamodb/items.ts';
+import { createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
+import { getItem, type Item, storedPeriod } from '../dynamodb/items.ts';
 
 /** The token and signing secrets (`whsec_…`) of webhooks, with a replaced one until it stops signing. */
 export type WebhookCredentials = { token: string; secrets: string[] };
@@ -74,12 +74,7 @@ export const readAccount = async (
   client: DynamoDBDocumentClient,
   table: string,
   tenant: string,
-): Promise<StoredAccount> => {
-  const { Item = {} } = await client.send(
-    new GetCommand({ TableName: table, Key: accountKey(tenant), ConsistentRead: true }),
-  );
-  return parseAccount(Item);
-};
+): Promise<StoredAccount> => parseAccount((await getItem(client, table, accountKey(tenant))) ?? {});
 
 /** Returns the period of shadow mode unless it is over. */
 export const shadowOf = ({ shadow }: StoredAccount, nowMs: number): WithheldPeriod | undefined =>
@@ -97,22 +92,15 @@ export const withCredentials = async (
   found: StoredAccount,
 ): Promise<StoredAccount> => {
   if (found.webhook_token && found.webhook_secrets) return found;
-  const { Attributes } = await retryConflicts(() =>
-    client.send(
-      new UpdateCommand({
-        TableName: table,
-        Key: accountKey(tenant),
-        UpdateExpression:
-          'SET webhook_token = if_not_exists(webhook_token, :token), webhook_secrets = if_not_exists(webhook_secrets, :secrets)',
-        ExpressionAttributeValues: {
-          ':token': randomBytes(32).toString('base64url'),
-          ':secrets': [newSigningSecret()],
-        },
-        ReturnValues: 'ALL_NEW',
-      }),
-    ),
-  );
-  return parseAccount(Attributes ?? {});
+  const { item = {} } = await createConditionalUpdate(client, table)(accountKey(tenant), {
+    UpdateExpression:
+      'SET webhook_token = if_not_exists(webhook_token, :token), webhook_secrets = if_not_exists(webhook_secrets, :secrets)',
+    ExpressionAttributeValues: {
+      ':token': randomBytes(32).toString('base64url'),
+      ':secrets': [newSigningSecret()],
+    },
+  });
+  return parseAccount(item);
 };
 
 /** Creates what deliveries and notices read of the accounts of tenants (table Accounts), cached for a minute. */

@@ -1,4 +1,4 @@
-import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import {
   afterBounce,
@@ -19,7 +19,7 @@ import type { Clock } from '../../domain/time.ts';
 import type { Audit } from '../audits/audit-log.ts';
 import { batchGet } from '../dynamodb/batches.ts';
 import { attributesUpdate, createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
-import type { Item } from '../dynamodb/items.ts';
+import { getItem, type Item } from '../dynamodb/items.ts';
 import { type TransactItem, transact } from '../dynamodb/transactions.ts';
 import { logger } from '../logger.ts';
 import { count } from '../metrics.ts';
@@ -67,12 +67,8 @@ type Decide = (state: MailboxState, nowMs: number) => MailboxState | undefined;
 export const createEmailStops = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
   const update = createConditionalUpdate(client, table);
 
-  const read = async (recipient: Recipient): Promise<MailboxState> => {
-    const { Item = {} } = await client.send(
-      new GetCommand({ TableName: table, Key: keyOf(recipient), ConsistentRead: true }),
-    );
-    return storedMailbox.parse(Item);
-  };
+  const read = async (recipient: Recipient): Promise<MailboxState> =>
+    storedMailbox.parse((await getItem(client, table, keyOf(recipient))) ?? {});
 
   /** Writes changes unless the item has changed since it was read. @returns whether they were written */
   const write = async (

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { Clock } from '../../domain/time.ts';
-import { retryConflicts } from '../dynamodb/conditional-writes.ts';
-import type { Item } from '../dynamodb/items.ts';
+import { createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
+import { getItem, type Item } from '../dynamodb/items.ts';
 
 /** The item of the stack with the key of opt-out links (table Accounts). It belongs to no tenant. */
 const KEY = { pk: 'opt_out_keys' };
@@ -12,8 +12,6 @@ const KEY = { pk: 'opt_out_keys' };
 const storedKey = z.object({ current: z.optional(z.string()) });
 
 const CACHE_MS = 60_000;
-
-const newKey = (): string => randomBytes(32).toString('base64');
 
 const keyOf = (item: Item | undefined): Buffer | undefined => {
   const { current } = storedKey.parse(item ?? {});
@@ -25,23 +23,15 @@ export const createOptOutKeys = (client: DynamoDBDocumentClient, table: string, 
   let cached: { key: Promise<Buffer>; untilMs: number } | undefined;
 
   /** Returns the stored key, strongly consistent; undefined if there is no link yet. */
-  const find = async (): Promise<Buffer | undefined> =>
-    keyOf((await client.send(new GetCommand({ TableName: table, Key: KEY, ConsistentRead: true }))).Item);
+  const find = async (): Promise<Buffer | undefined> => keyOf(await getItem(client, table, KEY));
 
   const create = async (): Promise<Buffer | undefined> => {
-    const { Attributes } = await retryConflicts(() =>
-      client.send(
-        new UpdateCommand({
-          TableName: table,
-          Key: KEY,
-          UpdateExpression: 'SET #current = if_not_exists(#current, :key)',
-          ExpressionAttributeNames: { '#current': 'current' },
-          ExpressionAttributeValues: { ':key': newKey() },
-          ReturnValues: 'ALL_NEW',
-        }),
-      ),
-    );
-    return keyOf(Attributes);
+    const { item } = await createConditionalUpdate(client, table)(KEY, {
+      UpdateExpression: 'SET #current = if_not_exists(#current, :key)',
+      ExpressionAttributeNames: { '#current': 'current' },
+      ExpressionAttributeValues: { ':key': randomBytes(32).toString('base64') },
+    });
+    return keyOf(item);
   };
 
   const readCurrent = async (): Promise<Buffer> => {

@@ -1,11 +1,11 @@
-import { type DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { DeliveryStatus } from '../../contracts/outcomes.ts';
 import { type DeliveryKey, deliveryPartition, parseDeliveryPartition, shortenedId } from '../../domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../domain/delivery-record.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
 import { batchGet } from '../dynamodb/batches.ts';
-import { type Item, queryItems } from '../dynamodb/items.ts';
+import { getItem, type Item, queryItems } from '../dynamodb/items.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { count } from '../metrics.ts';
 import { CONFLICT_PREFIX, parseRecord } from './stored-record.ts';
@@ -124,8 +124,8 @@ export const createDeliveryReader = (client: DynamoDBDocumentClient, table: stri
   return {
     /** Returns a delivery record, strongly consistent, or undefined if it does not exist or cannot be parsed. */
     async read({ pk, sk }: DeliveryKey): Promise<DeliveryRecord | undefined> {
-      const { Item } = await client.send(new GetCommand({ TableName: table, Key: { pk, sk }, ConsistentRead: true }));
-      return Item && readableRecord(Item);
+      const item = await getItem(client, table, { pk, sk });
+      return item && readableRecord(item);
     },
 
     listPage,

@@ -15,7 +15,14 @@ import {
   RETURN_EXISTING,
 } from '../dynamodb/conditional-writes.ts';
 import { readEach } from '../dynamodb/read-each.ts';
-import { CONFLICT_PREFIX, heldBy, parseEmailReports, parseRecord, unchanged } from './stored-record.ts';
+import {
+  CONFLICT_PREFIX,
+  heldBy,
+  parseEmailReports,
+  parseRecord,
+  unchanged,
+  withoutEmailReports,
+} from './stored-record.ts';
 
 /** What a change of a record stored, or the record whose condition failed; none if it was deleted. */
 type Change = { stored?: DeliveryRecord; existing?: DeliveryRecord | undefined };
@@ -30,18 +37,8 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
 
   /** Sets attributes and removes those that are undefined, except what SES reported. */
   const change = async (record: DeliveryRecord, condition: Condition): Promise<Change> => {
-    const {
-      pk,
-      sk,
-      bounced_recipient_hashes: _hashes,
-      bounce_reason: _reason,
-      email_report: _report,
-      email_reported_at_ms: _reported,
-      confirmed_at_ms: _confirmed,
-      delayed_at_ms: _delayed,
-      ...attributes
-    } = record;
-    const written = await update({ pk, sk }, attributesUpdate(attributes, condition));
+    const { pk, sk, ...attributes } = record;
+    const written = await update({ pk, sk }, attributesUpdate(withoutEmailReports(attributes), condition));
     if (written.isWritten) return { stored: { ...record, ...(written.item && parseEmailReports(written.item)) } };
     return { existing: written.existing && parseRecord(written.existing) };
   };

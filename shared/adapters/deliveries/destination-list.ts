@@ -1,4 +1,4 @@
-import { type DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
+import { type DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { AlarmEvent } from '../../contracts/alarm-event.ts';
 import {
@@ -10,6 +10,7 @@ import {
 } from '../../domain/delivery-key.ts';
 import { RETENTION_SECONDS } from '../../domain/delivery-record.ts';
 import { isNotificationId } from '../../domain/notification-id.ts';
+import { getItem } from '../dynamodb/items.ts';
 
 /*
  * The destinations of an event with too many to list in each delivery, so that a sender whose delivery fails can find
@@ -52,10 +53,9 @@ export const createDestinationListReader =
   (client: DynamoDBDocumentClient, table: string) =>
   async (delivery: DeliveryKey): Promise<string[]> => {
     const pk = destinationsPartition(parseDeliveryPartition(delivery.pk).tenant, hashPart(delivery));
-    const Key = { pk, sk: SORT_KEY };
-    const { Item } = await client.send(new GetCommand({ TableName: table, Key, ConsistentRead: true }));
-    if (!Item) throw new MissingDestinationsError();
-    return storedList.parse(Item).notification_ids;
+    const item = await getItem(client, table, { pk, sk: SORT_KEY });
+    if (!item) throw new MissingDestinationsError();
+    return storedList.parse(item).notification_ids;
   };
 
 export type ReadDestinationList = ReturnType<typeof createDestinationListReader>;

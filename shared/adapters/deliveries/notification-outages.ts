@@ -1,19 +1,16 @@
-import { type DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { type Outage, outage as storedOutage } from '../../contracts/notice.ts';
-import { deliveryPartition, outagePartition } from '../../domain/delivery-key.ts';
+import { outagePartition } from '../../domain/delivery-key.ts';
 import { RETENTION_SECONDS } from '../../domain/delivery-record.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
 import { attributesUpdate, createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
-import { CONFLICT_PREFIX } from './stored-record.ts';
+import { getItem } from '../dynamodb/items.ts';
 
 /*
  * The last outage of each notification (table Deliveries, docs/decisions/notices.md#outages):
  *
  *   pk `outage#<notification>#<tenant>`  sk `outage`
  */
-
-/** The number of newest deliveries among which one between two failures is looked for. */
-const NEWEST_DELIVERIES = 20;
 
 /** How often a change is repeated that others precede: more than there are concurrent reporters. */
 const MAX_TRIES = 20;
@@ -25,10 +22,8 @@ export const createOutages = (client: DynamoDBDocumentClient, table: string) => 
 
   /** The last outage, strongly consistent. */
   const read = async (notification: NotificationKey): Promise<Outage | undefined> => {
-    const { Item } = await client.send(
-      new GetCommand({ TableName: table, Key: keyOf(notification), ConsistentRead: true }),
-    );
-    return Item && storedOutage.parse(Item);
+    const item = await getItem(client, table, keyOf(notification));
+    return item && storedOutage.parse(item);
   };
 
   return {
@@ -57,29 +52,6 @@ export const createOutages = (client: DynamoDBDocumentClient, table: string) => 
         current = existing && storedOutage.parse(existing);
       }
       throw new Error('The outage of a notification changes too often.');
-    },
-
-    /** Returns which of the newest alerts arrived after a time, ms since the epoch, as times. */
-    async deliveredAfter(notification: NotificationKey, afterMs: number): Promise<number[]> {
-      const { Items = [] } = await client.send(
-        new QueryCommand({
-          TableName: table,
-          KeyConditionExpression: 'pk = :pk AND sk < :conflicts',
-          FilterExpression: '#status = :delivered AND updated_at_ms > :after',
-          ProjectionExpression: 'updated_at_ms',
-          ExpressionAttributeNames: { '#status': 'status' },
-          ExpressionAttributeValues: {
-            ':pk': deliveryPartition(notification),
-            ':conflicts': CONFLICT_PREFIX,
-            ':delivered': 'delivered',
-            ':after': afterMs,
-          },
-          ScanIndexForward: false,
-          ConsistentRead: true,
-          Limit: NEWEST_DELIVERIES,
-        }),
-      );
-      return Items.map(({ updated_at_ms }) => Number(updated_at_ms));
     },
   };
 };

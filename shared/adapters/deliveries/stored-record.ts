@@ -7,17 +7,11 @@ export const CONFLICT_PREFIX = 'conflict#';
 /** Parses the item of a delivery record. @throws ZodError if the item is invalid */
 export const parseRecord = (item: Item): DeliveryRecord => deliveryRecord.parse(item);
 
-export const parseEmailReports = (item: Item): EmailReports => emailReports.parse(item);
+export const parseEmailReports = (item: Item) => emailReports.parse(item);
 
-type EmailReports = Pick<
-  DeliveryRecord,
-  | 'bounced_recipient_hashes'
-  | 'bounce_reason'
-  | 'email_report'
-  | 'email_reported_at_ms'
-  | 'confirmed_at_ms'
-  | 'delayed_at_ms'
->;
+/** Returns the attributes that are not reported by SES. */
+export const withoutEmailReports = (attributes: Item): Item =>
+  Object.fromEntries(Object.entries(attributes).filter(([name]) => !(name in emailReports.shape)));
 
 /**
  * Returns the condition that a claim still holds: each has its own `claim_id`, and its end changes `lease_until_ms`.

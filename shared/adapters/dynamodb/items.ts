@@ -1,6 +1,7 @@
 import {
   type BatchWriteCommandInput,
   type DynamoDBDocumentClient,
+  GetCommand,
   type GetCommandInput,
   paginateQuery,
   type QueryCommandInput,
@@ -21,6 +22,15 @@ export type WriteRequest = NonNullable<BatchWriteCommandInput['RequestItems']>[s
 
 /** The attributes to read. Default: all. */
 export type Projection = Pick<GetCommandInput, 'ProjectionExpression' | 'ExpressionAttributeNames'>;
+
+/** Returns an item, strongly consistent, or undefined if it does not exist. */
+export const getItem = async (
+  client: DynamoDBDocumentClient,
+  TableName: string,
+  Key: Item,
+  projection: Projection = {},
+): Promise<Item | undefined> =>
+  (await client.send(new GetCommand({ TableName, Key, ConsistentRead: true, ...projection }))).Item;
 
 /** Yields the items of each page, at most 1 MB (AWS limit) and `Limit` items before the filter. Reads lazily. */
 export async function* queryPages(

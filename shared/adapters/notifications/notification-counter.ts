@@ -1,7 +1,8 @@
-import { type DynamoDBDocumentClient, GetCommand, paginateQuery } from '@aws-sdk/lib-dynamodb';
+import { type DynamoDBDocumentClient, paginateQuery } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import { unavailable } from '../../domain/errors.ts';
 import type { Audit } from '../audits/audit-log.ts';
+import { getItem } from '../dynamodb/items.ts';
 import { type TransactItem, transact } from '../dynamodb/transactions.ts';
 import { targetPartition } from './notification-targets.ts';
 
@@ -28,12 +29,8 @@ export const counterItem = (table: string, tenant: string, change: 1 | -1, limit
   },
 });
 
-const readCounter = async (client: DynamoDBDocumentClient, table: string, tenant: string) => {
-  const { Item } = await client.send(
-    new GetCommand({ TableName: table, Key: counterKey(tenant), ConsistentRead: true }),
-  );
-  return storedCounter.parse(Item ?? { used: 0, changes: 0 });
-};
+const readCounter = async (client: DynamoDBDocumentClient, table: string, tenant: string) =>
+  storedCounter.parse((await getItem(client, table, counterKey(tenant))) ?? { used: 0, changes: 0 });
 
 /** The number of stored notifications. It is never below 0, as the counter of a restored table may be. */
 export const readNotificationCount = async (

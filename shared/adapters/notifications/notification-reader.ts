@@ -1,4 +1,4 @@
-import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { NotificationAttributes } from '../../contracts/notification.ts';
 import type { NotificationRecord } from '../../contracts/responses/notifications.ts';
 import { unavailable } from '../../domain/errors.ts';
@@ -8,7 +8,7 @@ import { maskedRecord } from '../../domain/notification-changes.ts';
 import { DEFAULT_NOTIFICATION_ID, isStoredNotificationId } from '../../domain/notification-id.ts';
 import type { Clock } from '../../domain/time.ts';
 import { batchGet } from '../dynamodb/batches.ts';
-import { type Item, queryItems, sortKeyOf } from '../dynamodb/items.ts';
+import { getItem, type Item, type Projection, queryItems, sortKeyOf } from '../dynamodb/items.ts';
 import { MAX_BATCH_KEYS } from '../dynamodb/read-each.ts';
 import {
   attributesFrom,
@@ -44,10 +44,8 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
     }
   };
 
-  const readItem = async (key: NotificationKey): Promise<Item | undefined> => {
-    const { Item } = await client.send(new GetCommand({ TableName: table, Key: targetKey(key), ConsistentRead: true }));
-    return Item;
-  };
+  const readItem = (key: NotificationKey, projection?: Projection): Promise<Item | undefined> =>
+    getItem(client, table, targetKey(key), projection);
 
   const join = (key: NotificationKey, target: StoredTarget, content: Uint8Array): VersionedNotification => {
     try {
@@ -103,14 +101,9 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
     },
 
     /** Returns whether the tenant has a notification with this ID, readable or not. */
-    async exists({ tenant, id }: NotificationKey): Promise<boolean> {
-      if (id === DEFAULT_NOTIFICATION_ID) return true;
-      if (!isStoredNotificationId(id)) return false;
-      const Key = targetKey({ tenant, id });
-      const { Item } = await client.send(
-        new GetCommand({ TableName: table, Key, ProjectionExpression: 'pk', ConsistentRead: true }),
-      );
-      return Item !== undefined;
+    async exists(key: NotificationKey): Promise<boolean> {
+      if (key.id === DEFAULT_NOTIFICATION_ID) return true;
+      return isStoredNotificationId(key.id) && (await readItem(key, { ProjectionExpression: 'pk' })) !== undefined;
     },
 
     /** Yields notifications by ID from `from` on, the default notification last. Reads lazily. */

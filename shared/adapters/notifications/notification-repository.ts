@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { NotificationAttributes } from '../../contracts/notification.ts';
 import type { SigningSecrets } from '../../contracts/webhook-request.ts';
@@ -12,7 +12,7 @@ import { ulid } from '../../domain/ulid.ts';
 import { mutesAfter } from '../../domain/withheld.ts';
 import type { Audit } from '../audits/audit-log.ts';
 import { batchWrite } from '../dynamodb/batches.ts';
-import type { Item } from '../dynamodb/items.ts';
+import { getItem, type Item } from '../dynamodb/items.ts';
 import { type TransactItem, transact } from '../dynamodb/transactions.ts';
 import { errorTrace, logger } from '../logger.ts';
 import { counterItem, readNotificationCount } from './notification-counter.ts';
@@ -70,11 +70,9 @@ export const findCreated = async (
   request: IdempotentRequest,
   nowMs: number,
 ): Promise<string | undefined> => {
-  const { Item } = await client.send(
-    new GetCommand({ TableName: table, Key: itemKey(tenant, request), ConsistentRead: true }),
-  );
-  if (!Item) return undefined;
-  const { notification_id: id, request_hash, ttl } = stored.parse(Item);
+  const item = await getItem(client, table, itemKey(tenant, request));
+  if (!item) return undefined;
+  const { notification_id: id, request_hash, ttl } = stored.parse(item);
   if (ttl <= Math.floor(nowMs / 1000)) return undefined;
   if (request_hash !== requestHash(request)) throw idempotencyKeyReused();
   return id;
@@ -133,17 +131,8 @@ const versionOf = z.object({ version: z.string(), chunks: z.number() });
  */
 export const createNotificationWriter = (client: DynamoDBDocumentClient, table: string, clock: Clock) => {
   /** Returns the version attributes of a target, unparsed, or undefined if the notification does not exist. */
-  const readVersion = async (key: NotificationKey): Promise<Item | undefined> => {
-    const { Item } = await client.send(
-      new GetCommand({
-        TableName: table,
-        Key: targetKey(key),
-        ProjectionExpression: 'version, chunks',
-        ConsistentRead: true,
-      }),
-    );
-    return Item;
-  };
+  const readVersion = (key: NotificationKey): Promise<Item | undefined> =>
+    getItem(client, table, targetKey(key), { ProjectionExpression: 'version, chunks' });
 
   /** Deletes the chunks of an obsolete version. Never rejects: chunks that no target names are deleted with their tenant. */
   const deleteChunks = async (key: NotificationKey, version: Version): Promise<void> => {

@@ -1,7 +1,8 @@
-import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import type { Clock } from '../../domain/time.ts';
 import { type Caller, tokenHash } from '../../domain/token.ts';
+import { getItem } from '../dynamodb/items.ts';
 
 const storedToken = z.object({
   id: z.string(),
@@ -22,9 +23,8 @@ export const createTokenReader = (client: DynamoDBDocumentClient, table: string,
   return {
     /** Returns the caller of a token, or undefined if the token is unknown, expired or revoked. */
     async find(token: string): Promise<(Caller & { ttl: number }) | undefined> {
-      const Key = { pk: tokenHash(token) };
-      const { Item } = await client.send(new GetCommand({ TableName: table, Key, ConsistentRead: true }));
-      return Item && callerOf(Item);
+      const item = await getItem(client, table, { pk: tokenHash(token) });
+      return item && callerOf(item);
     },
   };
 };

@@ -1,4 +1,4 @@
-import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
 import { MAX_TOKENS, OPERATOR, type Role } from '../../contracts/token.ts';
 import {
@@ -13,6 +13,7 @@ import type { Clock } from '../../domain/time.ts';
 import { DAY_MS } from '../../domain/time.ts';
 import { newToken, newTokenId, tokenHash } from '../../domain/token.ts';
 import type { Audit } from '../audits/audit-log.ts';
+import { getItem } from '../dynamodb/items.ts';
 import { type TransactItem, transact } from '../dynamodb/transactions.ts';
 import { withRetries } from '../waiting.ts';
 import { createTokenReader } from './token-reader.ts';
@@ -61,12 +62,8 @@ const listKey = (tenant: string) => ({ pk: `tenant#${tenant}` });
 
 /** One item per tenant (table Tokens): neither listing nor revoking scans (docs/decisions/storage.md#token-list). */
 export const createTokenLists = (client: DynamoDBDocumentClient, table: string) => {
-  const read = async (tenant: string): Promise<TokenList> => {
-    const { Item = {} } = await client.send(
-      new GetCommand({ TableName: table, Key: listKey(tenant), ConsistentRead: true }),
-    );
-    return storedList.parse(Item);
-  };
+  const read = async (tenant: string): Promise<TokenList> =>
+    storedList.parse((await getItem(client, table, listKey(tenant))) ?? {});
 
   const put = (tenant: string, { version, ...list }: TokenList): TransactItem => ({
     Put: {

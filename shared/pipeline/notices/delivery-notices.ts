@@ -12,6 +12,7 @@ import { parseDeliveryPartition } from '../../domain/delivery-key.ts';
 import { correlationOf, type DeliveryRecord } from '../../domain/delivery-record.ts';
 import { failureReasonOf, isFailing, unreachedAtMs } from '../../domain/delivery-status.ts';
 import type { Notice } from '../../domain/notice.ts';
+import type { NotificationKey } from '../../domain/notification.ts';
 import {
   endedOutage,
   firstNoticeOf,
@@ -61,7 +62,7 @@ export type ReadNames = ReturnType<typeof createNameReader>;
 export type DeliveryNoticeDependencies = {
   notices: NoticeQueue;
   outages: Outages;
-  deliveries: Pick<DeliveryReader, 'listNewest'>;
+  deliveries: Pick<DeliveryReader, 'listNewest' | 'listPage'>;
   readNames: ReadNames;
   clock: Clock;
 };
@@ -74,6 +75,9 @@ export type NoticeEnvironment = Pick<
 
 /** The number of newest deliveries to a notification from which the numbers of an outage come. */
 const MAX_READ_DELIVERIES = 1_000;
+
+/** The number of newest deliveries among which one between two failures is looked for. */
+const NEWEST_DELIVERIES = 20;
 
 /** The notifications in the caches of an execution environment. */
 const CACHE_SIZE = 1_000;
@@ -132,6 +136,13 @@ export const createDeliveryNotices = (
     await queue(record, (delivery) => noticeTable[first_notice](delivery, apiUrl, startedAtMs));
   };
 
+  /** Returns when alerts were last delivered, after a time, in ms since the epoch. */
+  const deliveredAfter = async (target: NotificationKey, afterMs: number): Promise<number[]> => {
+    const [limit, filter] = [NEWEST_DELIVERIES, { statuses: ['delivered'] as const }];
+    const { records } = await deliveries.listPage(target, { limit, maxRead: limit, filter });
+    return records.map(({ updated_at_ms }) => updated_at_ms).filter((timeMs) => timeMs > afterMs);
+  };
+
   const notifyOfFailure = async (record: DeliveryRecord): Promise<void> => {
     const isUndelivered = record.status === 'failed' && DEAD_LETTER_EMAIL;
     const failure: OutageFailure = {
@@ -150,7 +161,7 @@ export const createDeliveryNotices = (
       untilMs = firstNoticeOf(current, failure) ? 0 : startOf(DAY_MS, failedAtMs) + DAY_MS;
       if (untilMs > 0) return current;
       const isOpen = current && current.ended_at_ms === undefined && failedAtMs > current.started_at_ms;
-      const deliveredAtMs = isOpen ? await outages.deliveredAfter(target, current.started_at_ms) : [];
+      const deliveredAtMs = isOpen ? await deliveredAfter(target, current.started_at_ms) : [];
       if (isOpen && deliveredAtMs.length === 0) untilMs = checkedAtMs;
       const wasDelivered = deliveredAtMs.some((timeMs) => timeMs < failedAtMs);
       return outageAfterFailure(current, failure, wasDelivered);
