@@ -18,8 +18,7 @@ export const limitChangesOf = (tenants: readonly Tenant[], recoveryMs: number, r
       kind: 'limits',
       atMs: Math.round(random() * recoveryMs),
       tenant: name,
-      // With one email a day, summaries to two contacts take longer than a run.
-      limits: Object.fromEntries(Object.keys(limits).map((limit) => [limit, integer(2, 10, random)])),
+      limits: Object.fromEntries(Object.keys(limits).map((limit) => [limit, integer(1, 10, random)])),
     }));
 
 /** Returns the operations of a scenario. */

@@ -55,8 +55,11 @@ const PAYLOAD_AS_BODY = {
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** After the last event, a delivery ends after 24 h; a message without an attempt after four days. */
-const MAX_ENDING_MS = 5 * 24 * HOUR_MS;
+/**
+ * After the last event, a delivery ends after 24 h; a message without an attempt after four days; the last of eight
+ * summaries, at one email a day, after eight.
+ */
+const MAX_ENDING_MS = 10 * 24 * HOUR_MS;
 
 /** Returns the time from which all destinations accept, ms since the start. */
 const allAcceptFromMs = ({ tenants }: Scenario): number =>
