@@ -1,11 +1,10 @@
 import { Console } from 'node:console';
 import { Command } from 'commander';
-import { findMutations, type MutationResult } from './mutations/find-mutations.ts';
-import { mutations } from './mutations/mutations.ts';
+import { findMutation, mutations } from './mutations/mutations.ts';
 import { REGRESSION_SEEDS, seedsFrom } from './seeds.ts';
 import type { Seed } from './simulation.ts';
 import { writeTemplate } from './template.ts';
-import { runSeeds, shortestFailingPrefix, startWorker } from './workers.ts';
+import { runSeeds, shortestFailingPrefix, startWorker, useWorkers } from './workers.ts';
 
 const { log } = new Console(process.stdout);
 
@@ -46,18 +45,23 @@ const runMany = async (template: string, seeds: readonly Seed[]): Promise<boolea
   return false;
 };
 
-const logMutation = ({ name, found, tries, seconds }: MutationResult): void => {
-  const effort = `${tries} ${tries === 1 ? 'run' : 'runs'}, ${seconds.toFixed(0)} s`;
-  log(found ? `Found by ${found.by} (${effort}): ${name}\n    ${found.violation}` : `NOT FOUND (${effort}): ${name}`);
-};
-
 /** Looks for the mutations whose names contain a text. @returns whether all of them are found */
 const runMutations = async (template: string, text: string): Promise<boolean> => {
   const wanted = mutations.filter(({ name }) => name.includes(text));
-  const results = await findMutations(template, wanted, logMutation);
-  const found = results.filter((result) => result.found);
-  log(`${found.length} of ${results.length} mutations are found.`);
-  return found.length === results.length;
+  const remaining = wanted.values();
+  let foundCount = 0;
+  await useWorkers(template, async (worker) => {
+    for (const mutation of remaining) {
+      const { found, tries } = await findMutation(mutation, worker);
+      if (found) foundCount++;
+      const result = found
+        ? `Found by seed ${JSON.stringify(found.by)}: ${mutation.name}\n    ${found.violation}`
+        : `NOT FOUND: ${mutation.name}`;
+      log(`${result} (${tries} tried)`);
+    }
+  });
+  log(`${foundCount} of ${wanted.length} mutations are found.`);
+  return foundCount === wanted.length;
 };
 
 const wholeNumber = (text: string): number => {
