@@ -1,4 +1,4 @@
-import { OPT_OUT_PATH } from '../../shared/contracts/endpoints.ts';
+import { OPT_OUT_PATH } from '../../shared/domain/email-stop.ts';
 import {
   buttonFields,
   invalidPage,

@@ -85,14 +85,14 @@ const isIdList = (list: unknown): list is string[] =>
 
 const listRule = (key: string): string => `notification_plan.${key} must be a list of notification IDs`;
 
-/** Rules without values: errors hide the recipients of this event, warnings concern other events. */
-export type PlanFindings = {
-  errors: string[];
-  warnings: string[];
-};
+/**
+ * Broken rules, each with its field and without a value, so that they can be logged (docs/decisions/events.md#alarm-events).
+ * An event with warnings only can be delivered.
+ */
+export type EventFindings = { errors: string[]; warnings: string[] };
 
 /** A list that is null counts as empty. @param plan undefined if it is missing */
-export const checkPlan = (plan: unknown, state: unknown): PlanFindings => {
+export const checkPlan = (plan: unknown, state: unknown): EventFindings => {
   if (plan === undefined) return { errors: ['notification_plan is required'], warnings: [] };
   if (!isJsonObject(plan)) return { errors: ['notification_plan must be an object'], warnings: [] };
   const present = listKeys.filter((key) => Object.hasOwn(plan, key));

@@ -59,9 +59,6 @@ export const endpointNames = Object.keys(endpoints).filter((name): name is Endpo
 
 export const isExtension = (name: EndpointName): boolean => name in extensionEndpoints;
 
-/** The page on which recipients stop and resume emails (docs/decisions/opt-out.md). */
-export const OPT_OUT_PATH = '/opt-out';
-
 /** The query parameters of every operation that changes something. Others ignore them. */
 export const auditParameters = ['_who', '_why'] as const;
 

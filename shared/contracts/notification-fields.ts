@@ -5,7 +5,7 @@ import { boundedText, type StringMap } from './text.ts';
 export type DetailsField = {
   /** As in `/notification_types`. */
   readonly description: string;
-  readonly optional: boolean;
+  readonly optional?: true;
   /** For a value of valid length. */
   readonly schema: () => z.ZodMiniType<string>;
   readonly allows: (value: string) => boolean;
@@ -75,7 +75,6 @@ export const notificationFields = {
   email: {
     address: {
       description: 'Email address to send notifications to',
-      optional: false,
       ...allowedBy(emailAddress),
       rule: `must be an email address of at most ${MAX_EMAIL_ADDRESS_LENGTH} characters`,
     },
@@ -83,7 +82,6 @@ export const notificationFields = {
   webhook: {
     url: {
       description: 'An HTTP or HTTPS URL to POST the alert to',
-      optional: false,
       ...webhookUrl,
       rule: 'must be an HTTP or HTTPS URL',
     },
@@ -91,7 +89,6 @@ export const notificationFields = {
   incidentpager: {
     service_key: {
       description: 'The service key of the incident pager integration',
-      optional: false,
       ...allowedBy(() => z.string().check(z.regex(/^[a-zA-Z0-9]{1,32}$/))),
       rule: 'must be 1 to 32 letters and digits',
     },
@@ -105,7 +102,6 @@ export const notificationFields = {
   sms: {
     phone_number: {
       description: 'Phone number in E.164 format: +, country code, number',
-      optional: false,
       ...allowedBy(() => z.string().check(z.regex(/^\+[1-9]\d{5,14}$/))),
       rule: 'must be a phone number in E.164 format, for example +12025550123',
     },
@@ -113,7 +109,6 @@ export const notificationFields = {
   incidentrouter: {
     api_key: {
       description: 'The API key of the incident router account',
-      optional: false,
       ...allowedBy(() => z.uuidv4()),
       rule: 'must be a UUID of version 4',
     },
@@ -128,7 +123,6 @@ export const notificationFields = {
   atomfeed: {
     category: {
       description: 'The category of the entries, which is prefixed with monitoring.alerts.',
-      optional: false,
       ...allowedBy(() => z.string()),
       rule: 'must be a string',
     },
@@ -167,7 +161,7 @@ export const notificationTypeRecord = (id: NotificationTypeId) => ({
   id,
   fields:
     notificationFields[id] &&
-    Object.entries(fieldsOf(id)).map(([name, { description, optional }]) => ({ name, description, optional })),
+    Object.entries(fieldsOf(id)).map(([name, { description, optional = false }]) => ({ name, description, optional })),
 });
 
 /** Returns the entries of `details` that are fields of the type. */

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { isJsonObject } from './json.ts';
 
 /** `details` or `metadata`. Keys can be `__proto__`, so copy only with spread or `Object.fromEntries`. */
 export type StringMap = Readonly<Record<string, string>>;
@@ -51,9 +52,6 @@ export const text = (min: number, max: number) =>
     error: (issue) => (issue.input === undefined ? 'is required' : brokenTextRule(issue.input, min, max)),
   });
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** Of `details` or `metadata` (docs/api.md#notifications); the length of a key is in code points. */
 export const MAX_ENTRIES = 256;
 export const MAX_KEY_LENGTH = 255;
@@ -72,7 +70,7 @@ type CheckFields = (map: Readonly<Record<string, unknown>>, report: (field: stri
  * @param checkFields additional rules, checked in the same pass unless a value is too long
  */
 export const stringMap = (maxValueLength: number, checkFields: CheckFields = () => undefined) =>
-  z.custom<Record<string, string>>(isObject, typeRule('must be an object of strings')).check((context) => {
+  z.custom<Record<string, string>>(isJsonObject, typeRule('must be an object of strings')).check((context) => {
     const entries = Object.entries(context.value);
     const report = (path: PropertyKey[], message: string) =>
       void context.issues.push({ code: 'custom', path, message, input: undefined });
@@ -90,7 +88,7 @@ export const stringMap = (maxValueLength: number, checkFields: CheckFields = () 
 
 /** Removes the top-level keys that are null (docs/decisions/api.md#leniency). */
 export const withoutNulls = (body: unknown): unknown =>
-  isObject(body) ? Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null)) : body;
+  isJsonObject(body) ? Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null)) : body;
 
 /** Such as `label: is required; details.url: must be …`. */
 export const describeIssues = (error: z.core.$ZodError): string =>

@@ -1,7 +1,7 @@
 import type { Attempt, DeliveryRecord } from '../contracts/delivery-record.ts';
 import { type Correlation, type Envelope, roundOf } from '../contracts/messages.ts';
 import { type NotificationTypeId, notificationTypes } from '../contracts/notification-types.ts';
-import type { DeliveryStatus, FailureCause, FailureReason, WithheldReason } from '../contracts/outcomes.ts';
+import type { DeliveryStatus, FailureCause, FailureReason } from '../contracts/outcomes.ts';
 import { truncate, truncateBytes } from './alert-text.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import { deliveryKey } from './delivery-key.ts';
@@ -189,35 +189,13 @@ export const withAttempt = (
   };
 };
 
-/** Ends the lease. */
+/** Ends the lease. @param rest what else changes */
 export const withStatus = (
   record: DeliveryRecord,
   status: Exclude<DeliveryStatus, 'pending'>,
   nowMs: number,
-): DeliveryRecord => ({
-  ...record,
-  status,
-  updated_at_ms: nowMs,
-  lease_until_ms: 0,
-});
-
-/** A notice without a recipient, for a reason, or a deleted notification, without one. */
-export const withCancellation = (
-  record: DeliveryRecord,
-  reason: FailureReason | undefined,
-  nowMs: number,
-): DeliveryRecord => ({ ...withStatus(record, 'cancelled', nowMs), last_reason: reason });
-
-export const withWithheld = (record: DeliveryRecord, withheld: WithheldReason, nowMs: number): DeliveryRecord => ({
-  ...withStatus(record, 'cancelled', nowMs),
-  withheld,
-});
-
-/** Failures of the attempts of a summarized alert do not matter any more. */
-export const withSummary = (record: DeliveryRecord, summaryId: string, nowMs: number): DeliveryRecord => ({
-  ...withStatus(record, 'summarized', nowMs),
-  summary_id: summaryId,
-});
+  rest: Partial<DeliveryRecord> = {},
+): DeliveryRecord => ({ ...record, ...rest, status, updated_at_ms: nowMs, lease_until_ms: 0 });
 
 /** Another system delivers the alert. */
 export const isShadow = ({ status, withheld }: DeliveryRecord): boolean =>
@@ -262,10 +240,8 @@ export const haveAllBounced = ({
 export const mustBecomeBounced = (record: DeliveryRecord): boolean =>
   !['pending', 'failed', 'bounced', 'summarized'].includes(record.status) && haveAllBounced(record);
 
-export const withBounce = (record: DeliveryRecord, nowMs: number): DeliveryRecord => ({
-  ...withStatus(record, 'bounced', nowMs),
-  last_reason: record.bounce_reason ?? 'bounced',
-});
+export const withBounce = (record: DeliveryRecord, nowMs: number): DeliveryRecord =>
+  withStatus(record, 'bounced', nowMs, { last_reason: record.bounce_reason ?? 'bounced' });
 
 /** Ends the lease. */
 export const withNextAttempt = (record: DeliveryRecord, nextAttemptAtMs: number): DeliveryRecord => ({

@@ -1,5 +1,4 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
-import { OPT_OUT_PATH } from '../contracts/endpoints.ts';
 import { type StopReason, stopReasons } from '../contracts/outcomes.ts';
 import { DAY_MS, utcDay } from './time.ts';
 
@@ -111,6 +110,9 @@ export const afterResume = (state: MailboxState, nowMs: number, resumeCount: num
         resume_count: resumeCount,
       }
     : undefined;
+
+/** The page on which recipients stop and resume emails (docs/decisions/opt-out.md). */
+export const OPT_OUT_PATH = '/opt-out';
 
 const MAC_BYTES = 32;
 const IV_BYTES = 16;

@@ -35,14 +35,6 @@ export const eventHeader = (event: AlarmEvent, acceptedAtMs: number): EventHeade
   };
 };
 
-export const eventTime = (
-  { produced_at_ms: producedAtMs }: Pick<EventHeader, 'produced_at_ms'>,
-  acceptedAtMs: number,
-) => ({
-  producedAtMs,
-  acceptedAtMs,
-});
-
 /** In UTF-16 units. */
 const MAX_PREVIOUS_STATE_LENGTH = 255;
 

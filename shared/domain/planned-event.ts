@@ -3,6 +3,7 @@ import {
   alarmEvent,
   brokenEventRules,
   checkPlan,
+  type EventFindings,
   HEARTBEAT_TENANT,
   isAlarmEvent,
   tenantId,
@@ -152,15 +153,6 @@ export const idsOfEvent = ({
 });
 
 export const isInvalidEvent = (planned: PlannedEvent | InvalidEvent): planned is InvalidEvent => 'reason' in planned;
-
-/**
- * Rules, each with its field and without a value, so that they can be logged (docs/decisions/events.md#alarm-events).
- * An event with warnings only can be delivered.
- */
-export type EventFindings = {
-  errors: string[];
-  warnings: string[];
-};
 
 /** For log lines and attributes of dead letters. */
 export const findingFields = ({

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseAccountChanges } from '../../shared/contracts/account.ts';
+import { parseJson } from '../../shared/contracts/json.ts';
 import { parseChanges, parseDestination, parseNotification } from '../../shared/contracts/notification.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { withChanges } from '../../shared/domain/notification-changes.ts';
@@ -92,6 +93,11 @@ describe('a new notification', () => {
       'label: must be 1 to 255 characters long',
       'metadata.team: must be 1 to 255 characters long',
     ]);
+  });
+
+  it('is rejected with a number, whose digits are preserved, instead of a map', () => {
+    const message = rejectionDetails(create({ details: parseJson('1.0'), metadata: parseJson('1e400') }));
+    expect(message).toBe('details: must be an object of strings; metadata: must be an object of strings');
   });
 
   it('is rejected with the invalid fields of its details even if its type is unknown', () => {

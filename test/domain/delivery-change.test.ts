@@ -10,7 +10,6 @@ import {
   withFailure,
   withNextAttempt,
   withStatus,
-  withWithheld,
 } from '../../shared/domain/delivery-record.ts';
 import { deliveryRecord, RECORD_TIME_MS } from '../support/delivery-records.ts';
 
@@ -42,7 +41,10 @@ const soon = retried(pending, 1);
 const failing = retried(soon, 8);
 const late = retried(soon, 8, 'service');
 const delivered = withStatus({ ...pending, reached_recipient_hashes: ['a', 'b'] }, 'delivered', RECORD_TIME_MS);
-const muted = (...siblings: string[]) => ({ ...withWithheld(pending, 'muted', RECORD_TIME_MS), siblings });
+const muted = (...siblings: string[]) => ({
+  ...withStatus(pending, 'cancelled', RECORD_TIME_MS, { withheld: 'muted' }),
+  siblings,
+});
 const bounced = (...hashes: string[]) => ({ bounced_recipient_hashes: new Set(hashes) });
 
 describe('what happened to a delivery', () => {
@@ -58,7 +60,7 @@ describe('what happened to a delivery', () => {
     ['that it was refused', pending, withFailure(pending, 'opted_out', RECORD_TIME_MS), 'failed'],
     ['that it was cancelled', soon, withStatus(soon, 'cancelled', RECORD_TIME_MS), 'cancelled'],
     ['nothing more if it is cancelled while it fails', failing, withStatus(failing, 'cancelled', 0), undefined],
-    ['nothing in shadow mode', soon, withWithheld(soon, 'shadow', RECORD_TIME_MS), undefined],
+    ['nothing in shadow mode', soon, withStatus(soon, 'cancelled', RECORD_TIME_MS, { withheld: 'shadow' }), undefined],
     ['that it is muted, if it has other destinations', pending, muted('ntOther'), 'cancelled'],
     ['nothing if it is muted and has none', pending, muted(), undefined],
     ['nothing if it is delivered at once', pending, withStatus(pending, 'delivered', RECORD_TIME_MS), undefined],
@@ -178,7 +180,7 @@ describe('the outcome of a write', () => {
     expect(outcome(soon, given)).toMatchObject({ status: 'failed', reason: 'expired', attempts: 1 });
     const ended = withStatus({ ...delivered, last_reason: 'bounced' }, 'bounced', RECORD_TIME_MS);
     expect(outcome(delivered, ended)).toMatchObject({ status: 'bounced', reason: 'bounced' });
-    const withheld = withWithheld(pending, 'shadow', RECORD_TIME_MS);
+    const withheld = withStatus(pending, 'cancelled', RECORD_TIME_MS, { withheld: 'shadow' });
     expect(outcome(pending, withheld)).toMatchObject({ status: 'cancelled', reason: 'shadow' });
   });
 

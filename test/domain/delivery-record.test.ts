@@ -15,7 +15,6 @@ import {
   withReportedAlert,
   withStatus,
   withSuperseded,
-  withWithheld,
 } from '../../shared/domain/delivery-record.ts';
 import { isFailing, isUnreached, reasonOf } from '../../shared/domain/delivery-status.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
@@ -474,7 +473,7 @@ describe('an alert', () => {
       { ...withFailure(initial(), 'rejected', NOW), ...reached, ...bouncedFromA },
     ],
     ['is failing, and bounced from all that accepted', { ...failing, ...reached, ...bouncedFromA }],
-    ['was muted', withWithheld(initial(), 'muted', NOW)],
+    ['was muted', withStatus(initial(), 'cancelled', NOW, { withheld: 'muted' })],
     [
       'was delivered and is about to be recorded as bounced',
       { ...withStatus(initial(), 'delivered', NOW), ...reached, ...bouncedFromA },
@@ -486,7 +485,7 @@ describe('an alert', () => {
   it.each([
     ['was delivered', withStatus(initial(), 'delivered', NOW)],
     ['was superseded', withStatus(initial(), 'superseded', NOW)],
-    ['ended in shadow mode', withWithheld(initial(), 'shadow', NOW)],
+    ['ended in shadow mode', withStatus(initial(), 'cancelled', NOW, { withheld: 'shadow' })],
     ['has not been attempted', initial()],
     ['is due again soon', withNextAttempt(afterAttempts(initial(), [transient]), NOW + MINUTE)],
     ['is failing for one of several recipients', { ...failing, ...reached }],
@@ -509,7 +508,7 @@ describe('the record of an alert for reports', () => {
 
   it('has the other destinations and the incident if it ended without arriving', () => {
     const ended = (['cancelled', 'summarized'] as const).map((status) => withStatus(initial(), status, NOW));
-    for (const record of [...ended, withWithheld(initial(), 'muted', NOW)]) {
+    for (const record of [...ended, withStatus(initial(), 'cancelled', NOW, { withheld: 'muted' })]) {
       expect(described(record)).toEqual({ ...record, siblings: ['ntOther'], alert: key });
     }
   });
@@ -536,7 +535,7 @@ describe('the record of an alert for reports', () => {
 
   it.each([
     ['delivered', withStatus(initial(), 'delivered', NOW)],
-    ['withheld in shadow mode', withWithheld(initial(), 'shadow', NOW)],
+    ['withheld in shadow mode', withStatus(initial(), 'cancelled', NOW, { withheld: 'shadow' })],
     ['retried soon', withNextAttempt(withAttempt(initial(), transient, NOW, 100), NOW + MINUTE)],
   ])('costs nothing more if it is %s', (_, record) => {
     expect(described(record)).toBe(record);

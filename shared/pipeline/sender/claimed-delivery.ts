@@ -6,12 +6,10 @@ import { bodyForRound } from '../../domain/delivery-message.ts';
 import { destinationField } from '../../domain/delivery-metrics.ts';
 import {
   type DeliveryRecord,
-  withCancellation,
   withFailure,
   withNextAttempt,
   withReportedAlert,
   withStatus,
-  withWithheld,
 } from '../../domain/delivery-record.ts';
 import { isHeartbeat } from '../../domain/heartbeat.ts';
 import type { DeliveryTarget } from '../../domain/notification.ts';
@@ -108,13 +106,13 @@ export class ClaimedDelivery {
   }
 
   async cancel(): Promise<DeliveryResult> {
-    await this.write(withCancellation(this.record, undefined, this.nowMs));
+    await this.write(withStatus(this.record, 'cancelled', this.nowMs, { last_reason: undefined }));
     await this.markBounced();
     return { kind: 'cancelled' };
   }
 
   async withhold(reason: WithheldReason): Promise<DeliveryResult> {
-    await this.write(withWithheld(this.record, reason, this.nowMs));
+    await this.write(withStatus(this.record, 'cancelled', this.nowMs, { withheld: reason }));
     await this.markBounced();
     return { kind: 'cancelled' };
   }
@@ -177,7 +175,7 @@ export class ClaimedDelivery {
     const { last_cause, last_reason } = this.claimed;
     await this.persist({ ...record, last_cause, last_reason, next_attempt_at_ms: this.nowMs });
     if (isNotice(job.body) && noRecipientReasons.includes(failure.reason)) {
-      await this.write(withCancellation(record, failure.reason, this.nowMs));
+      await this.write(withStatus(record, 'cancelled', this.nowMs, { last_reason: failure.reason }));
       return { kind: 'cancelled' };
     }
     const [round, failedAtMs] = [record.round + 1, this.nowMs];

@@ -9,7 +9,6 @@ import { withRetries } from '../../adapters/waiting.ts';
 import type { Delivery } from '../../contracts/messages.ts';
 import { type NotificationTypeId, notificationTypes } from '../../contracts/notification-types.ts';
 import { deliveryId } from '../../domain/delivery-key.ts';
-import { eventTime } from '../../domain/event-header.ts';
 import type { EventTime } from '../../domain/event-time.ts';
 import type { Clock } from '../../domain/time.ts';
 
@@ -49,7 +48,7 @@ export const createJob = (
     ...job,
     type,
     deliveryId: deliveryId(event, notificationId),
-    time: eventTime(event, acceptedAtMs),
+    time: { producedAtMs: event.produced_at_ms, acceptedAtMs },
     isOrdered: notificationTypes[type].hasIncidents || (type === 'webhook' && ordered === true),
   };
 };

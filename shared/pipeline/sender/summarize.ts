@@ -6,7 +6,7 @@ import { type NotificationTypeId, notificationTypes } from '../../contracts/noti
 import type { FailureReason } from '../../contracts/outcomes.ts';
 import type { StringMap } from '../../contracts/text.ts';
 import type { DeliveryResult } from '../../domain/attempt-outcome.ts';
-import { correlationOf, withSummary } from '../../domain/delivery-record.ts';
+import { correlationOf, withStatus } from '../../domain/delivery-record.ts';
 import {
   accountWindow,
   alarmCount,
@@ -80,7 +80,7 @@ export const createSummaries = (
     });
     const alarm = summarizedAlarm(event, record.accepted_at_ms ?? accepted_at_ms);
     await summarizedAlerts.put(notice.event, alarm, clock());
-    await delivery.persist(withSummary(record, notice.event.event_id, clock()));
+    await delivery.persist(withStatus(record, 'summarized', clock(), { summary_id: notice.event.event_id }));
     return { kind: 'summarized' };
   };
 

@@ -16,7 +16,7 @@ import {
   withReportedAlert,
   withStatus,
 } from '../../../shared/domain/delivery-record.ts';
-import { eventHeader, eventTime } from '../../../shared/domain/event-header.ts';
+import { eventHeader } from '../../../shared/domain/event-header.ts';
 import { failureText } from '../../../shared/domain/failure-text.ts';
 import { noticeBody } from '../../../shared/domain/new-delivery-message.ts';
 import type { Notice } from '../../../shared/domain/notice.ts';
@@ -345,7 +345,7 @@ describe('the escalation of an alert that reached nobody', () => {
     const notice = noticeTable.unreached({ event, acceptedAtMs, atMs: MORNING_MS }, []);
     const body = readDelivery(noticeBody({ id: 'ntA' }, notice, {}, MORNING_MS));
     expect(body.event.incident_key).toBe(event.incident_key);
-    expect(eventTime(body.event, body.accepted_at_ms)).toEqual({ producedAtMs, acceptedAtMs });
+    expect([body.event.produced_at_ms, body.accepted_at_ms]).toEqual([producedAtMs, acceptedAtMs]);
   });
 
   it('says in an SMS that the alert reached nobody, and what the alert was', () => {

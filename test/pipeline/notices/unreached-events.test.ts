@@ -17,7 +17,7 @@ import {
   type DeliveryRecord,
   withFailure,
   withReportedAlert,
-  withSummary,
+  withStatus,
 } from '../../../shared/domain/delivery-record.ts';
 import type { NotificationKey } from '../../../shared/domain/notification.ts';
 import {
@@ -259,7 +259,7 @@ describe('an escalation of an event that a summary lists for another notificatio
     const write = (...written: DeliveryRecord[]) => writeRecords(client, 'deliveries', written);
     const failed = failedRecord([id], {}, event);
     const own = failedRecord([idOf(failed)], {}, event, id);
-    const summarized = withSummary(own, summaryEvent.event_id, NOW_MS);
+    const summarized = withStatus(own, 'summarized', NOW_MS, { summary_id: summaryEvent.event_id });
     const summary = (status: DeliveryRecord['status'], others: Partial<DeliveryRecord> = {}): DeliveryRecord => ({
       ...failedRecord([], { notice: 'summary', alarm_count: 2 }, summaryEvent, id),
       status,
