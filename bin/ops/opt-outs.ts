@@ -61,7 +61,7 @@ const undo = async (tenant: string, address: string, _: object, command: Command
   );
   if (!isRemoved)
     throw new OperationError(
-      'The recipient has not stopped the emails of the tenant: check both, and `opt-outs list`.',
+      'The recipient neither stopped the emails of the tenant nor reported spam: check both, and `opt-outs list`.',
     );
   print({ tenant_id: tenant, recipient: hash }, `The emails to ${hash} are resumed.`);
 };

@@ -458,7 +458,6 @@ export const noticeTable = {
       ],
       facts: [
         ['Address', address],
-        ['Reason', reason],
         ['Since', sinceMs],
       ],
     });

@@ -46,7 +46,6 @@ it('a stop has a notice that names the address, and whose ID has only a hash of 
   expect(content.subject).toBe('Emails to OnCall@example.com are stopped');
   expect(content.facts).toEqual([
     ['Address', 'OnCall@example.com'],
-    ['Reason', 'bounced'],
     ['Since', NOW_MS],
   ]);
   expect(event.event_id).toBe(`acme:${mailboxHash(recipient)}-bounced:${DAY_START_MS}:stopped`);
