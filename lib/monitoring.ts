@@ -13,12 +13,11 @@ import {
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Topic } from 'aws-cdk-lib/aws-sns';
-import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { deliveryTotals, FIRST_ATTEMPT_LATENCY } from '../shared/domain/delivery-metrics.ts';
-import { alarmsOf } from './monitoring/alarms.ts';
-import { FailingTenantsWidget } from './monitoring/external-alarms.ts';
-import { type Monitored, type MonitoredResources, metricsOf } from './monitoring/monitored-stack.ts';
+import { accountAlarms } from './monitoring/account-alarms.ts';
+import { type Monitored, type MonitoredResources, metricsOf, serviceAlarms } from './monitoring/alarms.ts';
+import { externalAlarms, FailingTenantsWidget } from './monitoring/external-alarms.ts';
 import type { Settings } from './settings.ts';
 import { createAlarmsTopic } from './topics.ts';
 
@@ -38,7 +37,8 @@ export class Monitoring extends Construct {
       : createAlarmsTopic(this, topicKey, alarmTarget);
     const action = new SnsAction(topic);
     const stack: Monitored = { scope: this, settings, metric: metricsOf(this), resources };
-    const alarms = Object.entries(alarmsOf(stack)).map(([name, { impact, firstStep, runbook, ...props }]) => {
+    const definitions = { ...serviceAlarms(stack), ...externalAlarms(stack), ...accountAlarms(stack) };
+    const alarms = Object.entries(definitions).map(([name, { impact, firstStep, runbook, ...props }]) => {
       const alarm = new Alarm(new Construct(this, name), 'Alarm', {
         threshold: 1,
         evaluationPeriods: 1,
@@ -66,26 +66,25 @@ const graph = (title: string, left: IMetric[]): GraphWidget =>
 const createDashboard = ({ scope, metric, resources }: Monitored, alarms: Alarm[]): Dashboard => {
   const { delivery, emailEvents, reports } = resources;
   const { alarmEvents, crashedQueue, senders } = delivery;
-  const ofTypes = (queueOf: (sender: (typeof senders)[number]) => Queue) =>
-    senders.map((sender) => ({ label: sender.type, queue: queueOf(sender) }));
+  const ofTypes = (kind: 'queue' | 'retries' | 'deadLetterQueue') =>
+    senders.map(({ type, queue }) => ({ label: type, queue: queue[kind] }));
   const queues = [
     { label: 'alarm events', queue: alarmEvents.queue },
-    ...ofTypes(({ queue }) => queue.queue),
+    ...ofTypes('queue'),
     { label: 'email events', queue: emailEvents.queue.queue },
     { label: 'delivery reports', queue: reports.queue.queue },
   ];
-  const retryQueues = ofTypes(({ queue }) => queue.retries);
   const deadLetterQueues = [
     { label: 'alarm events', queue: alarmEvents.deadLetterQueue },
-    ...ofTypes(({ queue }) => queue.deadLetterQueue),
+    ...ofTypes('deadLetterQueue'),
     { label: 'crashed', queue: crashedQueue },
     { label: 'records of the stream', queue: reports.failedQueue },
   ];
-  const max = { statistic: Stats.MAXIMUM };
+  const statistic = Stats.MAXIMUM;
   const visible = (of: typeof queues) =>
-    of.map(({ label, queue }) => queue.metricApproximateNumberOfMessagesVisible({ ...max, label }));
+    of.map(({ label, queue }) => queue.metricApproximateNumberOfMessagesVisible({ statistic, label }));
   const ages = (of: typeof queues) =>
-    of.map(({ label, queue }) => queue.metricApproximateAgeOfOldestMessage({ ...max, label }));
+    of.map(({ label, queue }) => queue.metricApproximateAgeOfOldestMessage({ statistic, label }));
   const { stackName, region } = Stack.of(scope);
   return new Dashboard(scope, 'Dashboard', {
     // CloudFormation would name it by its logical ID. With the region, because the dashboards of an account are global.
@@ -107,7 +106,7 @@ const createDashboard = ({ scope, metric, resources }: Monitored, alarms: Alarm[
       [
         graph('Visible messages', visible(queues)),
         graph('Age of the oldest message, s', ages(queues)),
-        graph('Age of the oldest retry, s', ages(retryQueues)),
+        graph('Age of the oldest retry, s', ages(ofTypes('retries'))),
         graph('Dead letters', visible(deadLetterQueues)),
       ],
     ],

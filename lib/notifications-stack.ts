@@ -10,7 +10,7 @@ import { bundleFunctions } from './bundles.ts';
 import { Delivery, type SendingResources } from './delivery.ts';
 import { DeliveryReports } from './delivery-reports.ts';
 import { addEmailIdentity, createConfigurationSet, EmailEvents } from './email.ts';
-import type { MonitoredResources } from './monitoring/monitored-stack.ts';
+import type { MonitoredResources } from './monitoring/alarms.ts';
 import { Monitoring } from './monitoring.ts';
 import { Network } from './network.ts';
 import { addOperatorsPolicies } from './operators-policies.ts';

@@ -2,7 +2,7 @@ import type { Stack } from 'aws-cdk-lib';
 import { ManagedPolicy } from 'aws-cdk-lib/aws-iam';
 import type { Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import type { MonitoredResources } from './monitoring/monitored-stack.ts';
+import type { MonitoredResources } from './monitoring/alarms.ts';
 import { allow } from './service-function.ts';
 import type { Storage } from './storage.ts';
 

@@ -1,10 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import {
-  EventSourceMapping,
-  type EventSourceMappingOptions,
-  type Function as LambdaFunction,
-} from 'aws-cdk-lib/aws-lambda';
+import { EventSourceMapping, type Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { type IQueue, Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { VISIBILITY_TIMEOUT_MS } from '../shared/domain/timeouts.ts';
@@ -21,26 +17,43 @@ const BATCH_SIZE = 10;
 /** Detects crashes only: the delivery record counts the attempts (docs/decisions/deliveries.md#crashed-queue). */
 const MAX_RECEIVE_COUNT = 100;
 
+const createQueue = (scope: Construct, id: string, crashedQueue: IQueue, batchingWindowSeconds: number): Queue =>
+  new Queue(scope, id, {
+    ...encryptedQueue,
+    retentionPeriod: Duration.days(4),
+    visibilityTimeout: Duration.seconds(VISIBILITY_TIMEOUT_MS / 1000 + batchingWindowSeconds),
+    deadLetterQueue: { queue: crashedQueue, maxReceiveCount: MAX_RECEIVE_COUNT },
+  });
+
+type Consumption = { batchSize: number; batchingWindowSeconds: number; maxConcurrency: number | undefined };
+
+const consume = (
+  scope: Construct,
+  id: string,
+  { queueArn }: Queue,
+  consumer: LambdaFunction,
+  { batchSize, batchingWindowSeconds: seconds, maxConcurrency }: Consumption,
+): void => {
+  consumer.addToRolePolicy(allow(['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'], [queueArn]));
+  new EventSourceMapping(scope, id, {
+    target: consumer,
+    eventSourceArn: queueArn,
+    reportBatchItemFailures: true,
+    batchSize,
+    ...(seconds > 0 && { maxBatchingWindow: Duration.seconds(seconds) }),
+    ...(maxConcurrency !== undefined && { maxConcurrency }),
+  });
+};
+
 /** An encrypted queue with one consumer. */
 export class WorkQueue extends Construct {
   readonly queue: Queue;
-  readonly #crashedQueue: IQueue;
   readonly #batchingWindowSeconds: number;
 
   constructor(scope: Construct, id: string, crashedQueue: IQueue, batchingWindowSeconds = 0) {
     super(scope, id);
-    this.#crashedQueue = crashedQueue;
     this.#batchingWindowSeconds = batchingWindowSeconds;
-    this.queue = this.createQueue('Queue', batchingWindowSeconds);
-  }
-
-  protected createQueue(id: string, batchingWindowSeconds = 0): Queue {
-    return new Queue(this, id, {
-      ...encryptedQueue,
-      retentionPeriod: Duration.days(4),
-      visibilityTimeout: Duration.seconds(VISIBILITY_TIMEOUT_MS / 1000 + batchingWindowSeconds),
-      deadLetterQueue: { queue: this.#crashedQueue, maxReceiveCount: MAX_RECEIVE_COUNT },
-    });
+    this.queue = createQueue(this, 'Queue', crashedQueue, batchingWindowSeconds);
   }
 
   /**
@@ -48,27 +61,11 @@ export class WorkQueue extends Construct {
    * Lambda decides, and polls an idle queue less (docs/decisions/stack.md#development-stages).
    */
   addConsumer(consumer: LambdaFunction, maxConcurrency: number | undefined): void {
-    const seconds = this.#batchingWindowSeconds;
-    this.addEventSourceMapping('EventSourceMapping', this.queue, consumer, maxConcurrency, {
+    const batchingWindowSeconds = this.#batchingWindowSeconds;
+    consume(this, 'EventSourceMapping', this.queue, consumer, {
       batchSize: BATCH_SIZE,
-      ...(seconds > 0 && { maxBatchingWindow: Duration.seconds(seconds) }),
-    });
-  }
-
-  protected addEventSourceMapping(
-    id: string,
-    { queueArn }: Queue,
-    consumer: LambdaFunction,
-    maxConcurrency: number | undefined,
-    options: EventSourceMappingOptions,
-  ): void {
-    consumer.addToRolePolicy(allow(['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'], [queueArn]));
-    new EventSourceMapping(this, id, {
-      target: consumer,
-      eventSourceArn: queueArn,
-      reportBatchItemFailures: true,
-      ...(maxConcurrency !== undefined && { maxConcurrency }),
-      ...options,
+      batchingWindowSeconds,
+      maxConcurrency,
     });
   }
 
@@ -111,16 +108,16 @@ export class SenderQueue extends WorkQueueWithDeadLetters {
   constructor(scope: Construct, id: string, crashedQueue: IQueue, { retryDelayScale }: { retryDelayScale: number }) {
     super(scope, id, crashedQueue);
     this.#batchingWindowSeconds = Math.max(Math.ceil(RETRY_BATCHING_WINDOW_SECONDS * retryDelayScale), 1);
-    this.retries = this.createQueue('Retries', this.#batchingWindowSeconds);
+    this.retries = createQueue(this, 'Retries', crashedQueue, this.#batchingWindowSeconds);
   }
 
   /** Adds the consumer of both queues, with `maxConcurrency` for first attempts and a quarter of it for retries. */
   override addConsumer(consumer: LambdaFunction, maxConcurrency: number | undefined): void {
     super.addConsumer(consumer, maxConcurrency);
-    const retryMaximum = maxConcurrency && retryConcurrency(maxConcurrency);
-    this.addEventSourceMapping('RetriesEventSourceMapping', this.retries, consumer, retryMaximum, {
+    consume(this, 'RetriesEventSourceMapping', this.retries, consumer, {
       batchSize: RETRY_BATCH_SIZE,
-      maxBatchingWindow: Duration.seconds(this.#batchingWindowSeconds),
+      batchingWindowSeconds: this.#batchingWindowSeconds,
+      maxConcurrency: maxConcurrency && retryConcurrency(maxConcurrency),
     });
   }
 

@@ -9,7 +9,7 @@ import {
   OUTAGE_PERIOD,
   opsCommand,
   type ServiceAlarm,
-} from './monitored-stack.ts';
+} from './alarms.ts';
 
 const hour = Duration.hours(1);
 

@@ -9,14 +9,7 @@ import {
   PRODUCER_FAULTS,
 } from '../../shared/domain/delivery-metrics.ts';
 import { RETRY_HOURS } from '../../shared/domain/retry-schedule.ts';
-import {
-  type Alarms,
-  type Monitored,
-  minute,
-  opsCommand,
-  type ServiceAlarm,
-  SINGLE_PERIOD,
-} from './monitored-stack.ts';
+import { type Alarms, type Monitored, minute, opsCommand, type ServiceAlarm, SINGLE_PERIOD } from './alarms.ts';
 
 /** Failed attempts of a type, less those that delivered, in 15 minutes. */
 const MIN_EXCESS = 25;

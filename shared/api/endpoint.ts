@@ -37,17 +37,12 @@ const rethrowAsUnavailable = (cause: unknown): never => {
   throw unavailable(cause);
 };
 
-const authentication = (authenticate: Authenticate): ApiMiddleware => ({
+const authorization = (authenticate: Authenticate, permission: Permission): ApiMiddleware => ({
   before: async ({ event, context }) => {
     const token = event.headers['x-auth-token'];
     const caller = token === undefined ? undefined : await authenticate(token).catch(rethrowAsUnavailable);
     if (!caller) throw unauthorized();
     context.caller = caller;
-  },
-});
-
-const authorization = (permission: Permission): ApiMiddleware => ({
-  before: ({ context: { caller } }) => {
     if (!isPermitted(caller.role, permission)) throw notPermitted(caller.role, permission);
   },
 });
@@ -83,22 +78,22 @@ const parsedRequest = (name: EndpointName, request: ApiRequest, context: CallerC
   return { ...request, isStrict, preferences };
 };
 
+/** `timeLeft` returns the milliseconds until the function times out. */
+type Act<Input> = (input: Input, caller: RequestCaller, timeLeft: () => number) => Promise<ApiResponse>;
+
 /**
  * Creates the Lambda handler of an operation. It authenticates (401), authorizes (403), parses (400) and acts, in this
  * order (docs/decisions/api.md#authentication-in-the-function).
- *
- * @param act `timeLeft` returns the milliseconds until the function times out
  */
 export const endpoint = <Input>(
   name: EndpointName,
   authenticate: Authenticate,
   parse: (request: ParsedRequest) => Input,
-  act: (input: Input, caller: RequestCaller, timeLeft: () => number) => Promise<ApiResponse>,
+  act: Act<Input>,
 ) =>
   middy<ApiRequest, ApiResponse, Error, CallerContext>()
     .use(errorHandler())
-    .use(authentication(authenticate))
-    .use(authorization(endpoints[name].permission))
+    .use(authorization(authenticate, endpoints[name].permission))
     .handler(async (request, context) => {
       const { caller } = context;
       const input = parse(parsedRequest(name, request, context));
@@ -124,10 +119,8 @@ export const apiFunction = <Name extends EndpointName>(name: Name, { cachesToken
   return {
     environment: parseEnvironment(name),
     client,
-    endpoint: <Input>(
-      parse: (request: ParsedRequest) => Input,
-      act: (input: Input, caller: RequestCaller, timeLeft: () => number) => Promise<ApiResponse>,
-    ) => endpoint(name, authenticate, parse, act),
+    endpoint: <Input>(parse: (request: ParsedRequest) => Input, act: Act<Input>) =>
+      endpoint(name, authenticate, parse, act),
   };
 };
 

@@ -6,7 +6,7 @@ import { type Counters, dailyCounter, takeUpTo } from '../adapters/dynamodb/coun
 import type { TransactItem } from '../adapters/dynamodb/transactions.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
-import type { OutgoingMessage, Queues } from '../adapters/queues.ts';
+import type { Queues } from '../adapters/queues.ts';
 import { messageBody } from '../contracts/messages.ts';
 import type { RedeliveryRequest } from '../contracts/redelivery.ts';
 import type { RedeliveryResult } from '../contracts/responses/deliveries.ts';
@@ -114,11 +114,6 @@ type Range = RedeliveryCursor & {
 /** `count` counts as many messages as the daily limit permits, and returns how many. */
 type RedeliveryQueue = { tenant: string; queueUrl: string; count: (amount: number) => Promise<number> };
 
-/** `stored`: what it is a copy of. */
-type Redelivery = OutgoingMessage & { stored: FailedMessage };
-
-type SentGroup = { sent: FailedMessage[]; firstUnsent: FailedMessage | undefined; isLimitReached: boolean };
-
 /** Returns the first messages that fit into the request. The first message of a request always fits. */
 const withinRequest = (messages: readonly FailedMessage[], count: number, bytes: number): FailedMessage[] => {
   const fitting: FailedMessage[] = [];
@@ -202,19 +197,14 @@ export const createRedelivery = (
   };
 
   /** Messages that SQS does not confirm count toward the limit, too, because it may have them. */
-  const send = async (
-    { tenant, queueUrl, count }: RedeliveryQueue,
-    due: readonly FailedMessage[],
-  ): Promise<SentGroup> => {
+  const send = async ({ tenant, queueUrl, count }: RedeliveryQueue, due: readonly FailedMessage[]) => {
     const counted = await count(due.length);
-    const outgoing = due.slice(0, counted).map(
-      (stored): Redelivery => ({
-        stored,
-        body: () => messageBody(stored.body()),
-        bytes: stored.bodyBytes,
-        messageGroupId: tenant,
-      }),
-    );
+    const outgoing = due.slice(0, counted).map((stored) => ({
+      stored,
+      body: () => messageBody(stored.body()),
+      bytes: stored.bodyBytes,
+      messageGroupId: tenant,
+    }));
     const unsent = new Set((await queues.sendAll(queueUrl, outgoing)).map(({ stored }) => stored));
     const sent = outgoing.flatMap(({ stored }) => (unsent.has(stored) ? [] : [stored]));
     const firstUnsent = due.find((message, index) => index >= counted || unsent.has(message));
