@@ -20,7 +20,7 @@ import { Construct } from 'constructs';
 import { type EndpointName, endpointNames, endpoints } from '../shared/contracts/endpoints.ts';
 import { OPT_OUT_PATH } from '../shared/domain/email-stop.ts';
 import type { Delivery } from './delivery.ts';
-import { type FunctionDefaults, ServiceFunction } from './service-function.ts';
+import { allow, type FunctionDefaults, ServiceFunction } from './service-function.ts';
 import type { Settings } from './settings.ts';
 import type { Storage } from './storage.ts';
 
@@ -107,7 +107,9 @@ const permissionsOf = (
   // (docs/decisions/storage.md#large-notifications).
   const writes = ['GetItem', 'BatchWriteItem'] as const;
   const changeNotification = [caller, notifications.allow('PutItem', 'BatchGetItem', ...writes), audit];
-  const test = [caller, audit, accounts.allow('UpdateItem'), limits, ...delivery.allowTests()];
+  // Senders run tests.
+  const invoke = delivery.senders.map(({ lambda }) => allow(['lambda:InvokeFunction'], [lambda.functionArn]));
+  const test = [caller, audit, accounts.allow('UpdateItem'), limits, ...invoke];
   return {
     'create-notification': [
       caller,

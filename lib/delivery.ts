@@ -90,11 +90,6 @@ export class Delivery extends Construct {
     });
   }
 
-  /** The URLs of the queues for first attempts. */
-  queueUrls(): Record<NotificationTypeId, string> {
-    return byType((type) => this.#queues[type].queue.queueUrl);
-  }
-
   /**
    * Allows to send to the queues for first attempts: deliveries, redeliveries, messages that follow a change of the type
    * or wait for an incident lock, and notices.
@@ -157,10 +152,5 @@ export class Delivery extends Construct {
       atomfeed: common,
       managed: [...writesAccount, allow(['sns:Publish'], [managedTopic.topicArn])],
     };
-  }
-
-  /** Allows to invoke the senders of all types, which run tests. */
-  allowTests(): PolicyStatement[] {
-    return this.senders.map(({ lambda }) => allow(['lambda:InvokeFunction'], [lambda.functionArn]));
   }
 }

@@ -7,7 +7,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import type { VariableName } from '../shared/environment.ts';
 import { Api } from './api.ts';
 import { bundleFunctions } from './bundles.ts';
-import { Delivery, type SendingResources } from './delivery.ts';
+import { Delivery, type Sender, type SendingResources } from './delivery.ts';
 import { DeliveryReports } from './delivery-reports.ts';
 import { addEmailIdentity, createConfigurationSet, EmailEvents } from './email.ts';
 import type { MonitoredResources } from './monitoring/alarms.ts';
@@ -111,47 +111,49 @@ const variablesOf = (
   { notifications, accounts, tokens, deliveries, audits }: Storage,
   { configurationSet, managedTopic }: SendingResources,
   { api, emailEvents, reports, delivery }: MonitoredResources & { delivery: Delivery },
-): Record<Exclude<VariableName, 'DEAD_LETTER_QUEUE' | 'RETRY_QUEUE'>, string | undefined> => ({
-  NOTIFICATIONS_TABLE: notifications.table.tableName,
-  ACCOUNTS_TABLE: accounts.table.tableName,
-  TOKENS_TABLE: tokens.table.tableName,
-  DELIVERIES_TABLE: deliveries.table.tableName,
-  AUDITS_TABLE: audits.table.tableName,
-  ALARM_EVENTS_QUEUE: delivery.alarmEvents.queue.queueUrl,
-  EMAIL_EVENTS_QUEUE: emailEvents.queue.queue.queueUrl,
-  REPORTS_QUEUE: delivery.reports.queue.queueUrl,
-  SENDER_QUEUES: stack.toJsonString(delivery.queueUrls()),
-  SENDER_FUNCTIONS: stack.toJsonString(
-    Object.fromEntries(delivery.senders.map(({ type, lambda }) => [type, lambda.functionName])),
-  ),
-  MANAGED_TOPIC: managedTopic.topicArn,
-  OUTCOMES_TOPIC: reports.topic?.topicArn,
-  CONFIGURATION_SET: configurationSet.configurationSetName,
-  API_URL: api.baseUrl,
-  HEARTBEAT_ROLE_ID: delivery.heartbeatRoleId,
-  HEARTBEAT_URL: settings.heartbeatUrl,
-  PAGER_ENDPOINT: settings.pagerEndpoint,
-  ROUTER_ENDPOINT: settings.routerEndpoint,
-  FEED_ENDPOINT: settings.feedEndpoint,
-  ALARM_URL: settings.alarmUrl,
-  LINK_SCHEME: settings.linkScheme,
-  EMAIL_FROM: settings.emailFrom,
-  EMAIL_REPLY_TO: settings.emailReplyTo,
-  SMS_COUNTRIES: settings.smsCountries.join(','),
-  SMS_SENDER_ID: settings.smsSenderId,
-  SMS_ORIGINATION_NUMBER: settings.smsOriginationNumber,
-  SMS_MAX_PRICE_USD: settings.smsMaxPriceUsd?.toString(),
-  EGRESS_ALLOW: settings.egressAllow.join(','),
-  TENANT_LIMITS: tenantLimitsJson(settings),
-  TOKEN_CACHE_SECONDS: String(settings.tokenCacheSeconds),
-  AUDIT_RETENTION_DAYS: String(settings.auditRetentionDays),
-  RETRY_DELAY_SCALE: String(settings.retryDelayScale),
-  COUNT_EVENTS: String(settings.expectedEventIntervalMinutes !== undefined),
-  DELIVERY_OUTCOMES: String(settings.deliveryOutcomes),
-  ESCALATE_UNREACHED: settings.escalateUnreached,
-  DEAD_LETTER_EMAIL: String(settings.deadLetterEmail),
-  FAILING_NOTICES: String(settings.failingNotices),
-});
+): Record<Exclude<VariableName, 'DEAD_LETTER_QUEUE' | 'RETRY_QUEUE'>, string | undefined> => {
+  const bySender = (read: (sender: Sender) => string) =>
+    stack.toJsonString(Object.fromEntries(delivery.senders.map((sender) => [sender.type, read(sender)])));
+  return {
+    NOTIFICATIONS_TABLE: notifications.table.tableName,
+    ACCOUNTS_TABLE: accounts.table.tableName,
+    TOKENS_TABLE: tokens.table.tableName,
+    DELIVERIES_TABLE: deliveries.table.tableName,
+    AUDITS_TABLE: audits.table.tableName,
+    ALARM_EVENTS_QUEUE: delivery.alarmEvents.queue.queueUrl,
+    EMAIL_EVENTS_QUEUE: emailEvents.queue.queue.queueUrl,
+    REPORTS_QUEUE: delivery.reports.queue.queueUrl,
+    SENDER_QUEUES: bySender(({ queue }) => queue.queue.queueUrl),
+    SENDER_FUNCTIONS: bySender(({ lambda }) => lambda.functionName),
+    MANAGED_TOPIC: managedTopic.topicArn,
+    OUTCOMES_TOPIC: reports.topic?.topicArn,
+    CONFIGURATION_SET: configurationSet.configurationSetName,
+    API_URL: api.baseUrl,
+    HEARTBEAT_ROLE_ID: delivery.heartbeatRoleId,
+    HEARTBEAT_URL: settings.heartbeatUrl,
+    PAGER_ENDPOINT: settings.pagerEndpoint,
+    ROUTER_ENDPOINT: settings.routerEndpoint,
+    FEED_ENDPOINT: settings.feedEndpoint,
+    ALARM_URL: settings.alarmUrl,
+    LINK_SCHEME: settings.linkScheme,
+    EMAIL_FROM: settings.emailFrom,
+    EMAIL_REPLY_TO: settings.emailReplyTo,
+    SMS_COUNTRIES: settings.smsCountries.join(','),
+    SMS_SENDER_ID: settings.smsSenderId,
+    SMS_ORIGINATION_NUMBER: settings.smsOriginationNumber,
+    SMS_MAX_PRICE_USD: settings.smsMaxPriceUsd?.toString(),
+    EGRESS_ALLOW: settings.egressAllow.join(','),
+    TENANT_LIMITS: tenantLimitsJson(settings),
+    TOKEN_CACHE_SECONDS: String(settings.tokenCacheSeconds),
+    AUDIT_RETENTION_DAYS: String(settings.auditRetentionDays),
+    RETRY_DELAY_SCALE: String(settings.retryDelayScale),
+    COUNT_EVENTS: String(settings.expectedEventIntervalMinutes !== undefined),
+    DELIVERY_OUTCOMES: String(settings.deliveryOutcomes),
+    ESCALATE_UNREACHED: settings.escalateUnreached,
+    DEAD_LETTER_EMAIL: String(settings.deadLetterEmail),
+    FAILING_NOTICES: String(settings.failingNotices),
+  };
+};
 
 /** What operators and their command line need. */
 const outputsOf = (
