@@ -59,12 +59,7 @@ const KEYS = new RegExp(`${QUOTED_KEY}|${KEY}`, 'g');
 const MALFORMED =
   'has a malformed placeholder: it must look like {{alarm.label}} or {{details.metrics["cpu.idle"].data}}, and \\{{ is a literal {{';
 
-const malformed = () => new BrokenTemplateError(MALFORMED);
-
-const unknown = () =>
-  new BrokenTemplateError(
-    `has an unknown placeholder: its first name must be ${templateFields.join(', ')} or alert, followed by ${alertNames.join(', ')}`,
-  );
+const UNKNOWN = `has an unknown placeholder: its first name must be ${templateFields.join(', ')} or alert, followed by ${alertNames.join(', ')}`;
 
 const isKnown = ([first, second, ...rest]: readonly string[]): boolean =>
   first === 'alert'
@@ -86,8 +81,8 @@ const keysOf = (path: string): string[] | undefined => {
 
 const parsePath = (path: string | undefined): string[] => {
   const keys = path === undefined ? undefined : keysOf(path);
-  if (!keys) throw malformed();
-  if (!isKnown(keys)) throw unknown();
+  if (!keys) throw new BrokenTemplateError(MALFORMED);
+  if (!isKnown(keys)) throw new BrokenTemplateError(UNKNOWN);
   return keys;
 };
 

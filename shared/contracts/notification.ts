@@ -49,7 +49,6 @@ const mutedUntil = z.pipe(
   z.transform((untilMs) => (untilMs > Date.now() ? untilMs : undefined)),
 );
 
-/** @param storedHeaders the headers whose values `webhook_request` may keep */
 const attributes = (typeId: unknown, storedHeaders: StringMap = {}, isAllowedUrl: UrlRule = () => true) => ({
   label: text(1, MAX_LABEL_LENGTH),
   type,
@@ -60,34 +59,29 @@ const attributes = (typeId: unknown, storedHeaders: StringMap = {}, isAllowedUrl
   muted_until: z.optional(mutedUntil),
 });
 
-const typeOf = (body: unknown): unknown =>
-  typeof body === 'object' && body !== null && 'type' in body ? body.type : undefined;
+const typeOf = (body: unknown): unknown => (isJsonObject(body) ? body.type : undefined);
 
 const INVALID_BODY = 'must be a JSON object';
 
-/** The type in the body decides, so that one pass reports all errors. */
-const notificationSchema = (body: unknown, storedHeaders?: StringMap, isAllowedUrl?: UrlRule) =>
-  z.object(attributes(typeOf(body), storedHeaders, isAllowedUrl), INVALID_BODY);
-
-export type NotificationAttributes = z.infer<ReturnType<typeof notificationSchema>>;
+export type NotificationAttributes = z.infer<z.ZodMiniObject<ReturnType<typeof attributes>>>;
 
 /** Without a notification, in a test request. */
 export type Destination = Pick<NotificationAttributes, 'type' | 'details' | 'webhook_request'>;
 
-const destinationSchema = (body: unknown) => {
-  const { type, details, webhook_request } = attributes(typeOf(body));
-  return z.object({ type, details, webhook_request }, INVALID_BODY);
-};
-
-/** Parses a new or an updated notification. @param storedHeaders the headers whose values an update may keep */
+/**
+ * Parses a new or an updated notification. The type in the body decides, so that one pass reports all errors.
+ *
+ * @param storedHeaders the headers whose values an update may keep
+ */
 export const parseNotification = (body: unknown, isAllowedUrl?: UrlRule, storedHeaders?: StringMap) => {
   const present = withoutNulls(body);
-  return notificationSchema(present, storedHeaders, isAllowedUrl).safeParse(present);
+  return z.object(attributes(typeOf(present), storedHeaders, isAllowedUrl), INVALID_BODY).safeParse(present);
 };
 
 export const parseDestination = (body: unknown) => {
   const present = withoutNulls(body);
-  return destinationSchema(present).safeParse(present);
+  const { type, details, webhook_request } = attributes(typeOf(present));
+  return z.object({ type, details, webhook_request }, INVALID_BODY).safeParse(present);
 };
 
 const given = z.optional(z.unknown());

@@ -18,23 +18,14 @@ const unrecognized: FailureKind = { result: 'transient', reason: 'rejected', cau
 const unreachable: FailureKind = { result: 'transient', reason: 'network_error', cause: 'service' };
 
 /** Matches an error by `error.name`, and by its message if there is a pattern. The first matching rule applies. */
-type Rule = readonly [names: readonly string[], kind: FailureKind, message?: RegExp];
+type Rule = readonly [name: RegExp, kind: FailureKind, message?: RegExp];
 
 /** The credentials or the account of the service are not accepted. */
-const accessErrors = [
-  'AccessDenied',
-  'AccessDeniedException',
-  'ExpiredToken',
-  'ExpiredTokenException',
-  'IncompleteSignature',
-  'InvalidClientTokenId',
-  'MissingAuthenticationToken',
-  'OptInRequired',
-  'SignatureDoesNotMatch',
-  'UnrecognizedClientException',
-];
+const accessError =
+  /^(?:AccessDenied|ExpiredToken|IncompleteSignature|InvalidClientTokenId|MissingAuthenticationToken|OptInRequired|SignatureDoesNotMatch|UnrecognizedClient)(?:Exception)?$/;
 
-const invalidSnsParameter = ['InvalidParameterException', 'InvalidParameterValueException'];
+const throttling = /^Thrott(?:led|ling)(?:Exception)?$/;
+const invalidSnsParameter = /^InvalidParameter(?:Value)?Exception$/;
 
 /**
  * Only errors that the recipient causes are permanent (docs/decisions/formats.md#ses-and-sns-outcomes). SES and SNS use
@@ -42,55 +33,29 @@ const invalidSnsParameter = ['InvalidParameterException', 'InvalidParameterValue
  */
 const awsRules = {
   ses: [
-    [['MessageRejected'], rejected, /^address (is )?(blacklisted|on .*suppression list)/i],
+    [/^MessageRejected$/, rejected, /^address (is )?(blacklisted|on .*suppression list)/i],
     [
-      ['MessageRejected', 'InvalidParameterValue'],
+      /^(?:MessageRejected|InvalidParameterValue)$/,
       misconfigured,
       /not verified|paused|suspended|disabled|sandbox|source|sender|mail from|reply|return.?path|configuration set|\btag/i,
     ],
-    [['InvalidParameterValue'], rejected, /address|domain|local name/i],
-    [
-      [
-        'InvalidParameterValue',
-        'ValidationError',
-        'AccountSendingPausedException',
-        'ConfigurationSetSendingPausedException',
-        'ConfigurationSetDoesNotExist',
-        'ConfigurationSetDoesNotExistException',
-        'FromEmailAddressNotVerifiedException',
-        'MailFromDomainNotVerifiedException',
-        'ProductionAccessNotGrantedException',
-        ...accessErrors,
-      ],
-      misconfigured,
-    ],
-    [['Throttling', 'ThrottlingException'], dailyQuotaExceeded, /daily/i],
-    [['Throttling', 'ThrottlingException'], throttled],
+    [/^InvalidParameterValue$/, rejected, /address|domain|local name/i],
+    [/^(?:InvalidParameterValue|ValidationError)$/, misconfigured],
+    [/^ConfigurationSetDoesNotExist|(?:SendingPaused|NotVerified|AccessNotGranted)Exception$/, misconfigured],
+    [accessError, misconfigured],
+    [throttling, dailyQuotaExceeded, /daily/i],
+    [throttling, throttled],
   ],
   sns: [
     [invalidSnsParameter, misconfigured, /originat|sender ?id|max ?price|topic|not verified|sandbox/i],
     [invalidSnsParameter, rejected, /number/i],
-    [['OptedOutException'], rejected],
-    [
-      [
-        ...invalidSnsParameter,
-        'AuthorizationErrorException',
-        'EndpointDisabledException',
-        'InvalidSecurityException',
-        'KMSAccessDeniedException',
-        'KMSDisabledException',
-        'KMSInvalidStateException',
-        'KMSNotFoundException',
-        'KMSOptInRequired',
-        'NotFoundException',
-        'PlatformApplicationDisabledException',
-        'UserErrorException',
-        'ValidationException',
-        ...accessErrors,
-      ],
-      misconfigured,
-    ],
-    [['ThrottledException', 'Throttling', 'ThrottlingException'], throttled],
+    [/^OptedOutException$/, rejected],
+    [invalidSnsParameter, misconfigured],
+    [/^(?:AuthorizationError|InvalidSecurity|NotFound|UserError|Validation)Exception$/, misconfigured],
+    [/^(?:Endpoint|KMS|PlatformApplication)DisabledException$/, misconfigured],
+    [/^KMS(?:AccessDenied|InvalidState|NotFound|OptInRequired)/, misconfigured],
+    [accessError, misconfigured],
+    [throttling, throttled],
   ],
 } as const satisfies Record<string, readonly Rule[]>;
 
@@ -100,7 +65,7 @@ export const awsFailure = (service: keyof typeof awsRules, error: unknown): Fail
   const rules: readonly Rule[] = awsRules[service];
   // The SDK sets `$fault` on error responses of the service.
   const isResponse = error instanceof Error && '$fault' in error;
-  const rule = rules.find(([names, , pattern]) => names.includes(name) && (pattern?.test(message) ?? true));
+  const rule = rules.find(([names, , pattern]) => names.test(name) && (pattern?.test(message) ?? true));
   const kind = rule?.[1] ?? (isResponse ? unrecognized : unreachable);
   return failed(kind.result, kind.reason, `${service.toUpperCase()} did not accept the message: ${name}`, {
     ...kind,

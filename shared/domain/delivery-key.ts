@@ -4,7 +4,8 @@ import { truncate } from './alert-text.ts';
 import { eventIdTimeMs } from './event-time.ts';
 import type { NotificationKey } from './notification.ts';
 
-const sha256 = (...values: string[]): string => createHash('sha256').update(JSON.stringify(values)).digest('hex');
+export const sha256 = (...values: string[]): string =>
+  createHash('sha256').update(JSON.stringify(values)).digest('hex');
 
 export type DeliveryKey = { pk: string; sk: string };
 

@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { AlarmEvent } from '../contracts/alarm-event.ts';
 import type { EventHeader } from '../contracts/event-header.ts';
-import { type DeliveryKey, deliveryKey } from './delivery-key.ts';
+import { type DeliveryKey, deliveryKey, sha256 } from './delivery-key.ts';
 import { RETENTION_SECONDS } from './delivery-record.ts';
 import { type EventTime, isOlder } from './event-time.ts';
 import { MINUTE_MS } from './time.ts';
@@ -16,9 +15,7 @@ export const incidentKey = ({
   entity,
   alarm,
 }: Pick<AlarmEvent, 'tenant_id'> & Readonly<Record<'entity' | 'alarm', { id: string }>>): string =>
-  createHash('sha256')
-    .update(JSON.stringify([tenant, entity.id, alarm.id]))
-    .digest('hex');
+  sha256(tenant, entity.id, alarm.id);
 
 /** The event that holds a lock, or did when its worker crashed. Times are ms since the epoch. */
 export type LockingEvent = {

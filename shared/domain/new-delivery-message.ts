@@ -33,9 +33,6 @@ const digest = (...texts: string[]): string => {
   return hash.digest('base64url').slice(0, 22);
 };
 
-/** What an envelope has besides the event itself. */
-export type EventContext = Pick<Envelope, 'accepted_at_ms' | 'dispatched_at_ms' | keyof Correlation>;
-
 const jsonBytes = (value: unknown): number => Buffer.byteLength(serializeBody(value));
 
 /** Returns the first facts whose JSON fits into a number of bytes. */
@@ -68,7 +65,10 @@ const fittingEnvelope = <Parts extends Omit<Envelope, 'notification_id'>>(parts:
 };
 
 /** @throws RangeError if the event nests too deep */
-export const sharedBody = (event: AlarmEvent, context: EventContext): SharedBody => {
+export const sharedBody = (
+  event: AlarmEvent,
+  context: Pick<Envelope, 'accepted_at_ms' | 'dispatched_at_ms' | keyof Correlation>,
+): SharedBody => {
   const header = eventHeader(event, context.accepted_at_ms);
   const payload = JSON.stringify(webhookPayload(event));
   const content_hash = digest(payload, header.previous_state ?? '');

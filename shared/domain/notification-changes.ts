@@ -21,15 +21,11 @@ export type Changes = Partial<Record<keyof NotificationAttributes, unknown>>;
  * a webhook.
  */
 export const withChanges = (
-  { label, type, details, metadata, webhook_request, ordered, muted_until }: NotificationAttributes,
+  { webhook_request, ordered, ...common }: NotificationAttributes,
   changes: Changes,
 ): Changes => ({
-  label,
-  type,
-  details,
-  metadata,
-  muted_until,
-  ...((changes.type ?? type) === type && { webhook_request, ordered }),
+  ...common,
+  ...((changes.type ?? common.type) === common.type && { webhook_request, ordered }),
   ...changes,
 });
 
