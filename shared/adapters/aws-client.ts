@@ -94,10 +94,7 @@ export const collectBody = (body: Readable): Promise<Uint8Array> =>
     body.on('error', reject);
   });
 
-/**
- * Makes the request timeout include the response body: that of the SDK ends with the headers, so a connection that
- * stalls in the body would take until the timeout of the function.
- */
+/** Makes the request timeout include the body: that of the SDK ends with the headers, and a body may stall. */
 export const limitBodyTime = ({ middlewareStack }: DynamoDBClient, timeoutMs: number): void => {
   middlewareStack.add(
     (next) => async (args) => {

@@ -14,7 +14,7 @@ const keys: Record<string, unknown> = {};
 
 /**
  * Fields are IDs, outcome codes and status numbers (docs/decisions/monitoring.md#what-is-logged). The logger of
- * Powertools is created for the first line: it takes 3 ms of a cold start, and few invocations log.
+ * Powertools is created for the first line: it takes 3 ms of a cold start.
  */
 export const logger = {
   /** Adds fields to all further lines. */

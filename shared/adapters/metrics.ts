@@ -12,8 +12,8 @@ const directive = (dimensionSets: readonly string[][], names: readonly string[])
 });
 
 /**
- * Returns a line in the embedded metric format, without a library because it is most of what is logged. Only the
- * metrics that alarms read have a second set of dimensions.
+ * A line in the embedded metric format, without a library because it is most of what is logged. Only metrics that
+ * alarms read have a second set of dimensions.
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
  */
 const metricLine = (service: string, values: Values, dimensions: Readonly<Record<string, string>>): string => {
@@ -42,10 +42,8 @@ const nonZero = (amounts: Readonly<Record<string, number>>): Record<string, numb
 
 /**
  * Emits metrics as one log line, from which CloudWatch reads them. Amounts of 0 are omitted: metrics cost money while
- * they have values, and alarms treat missing data as 0. Nothing outside a function: commands print results.
- *
- * @param dimensions must have few values: a type or a function, never a tenant
- * @param several several values of each metric, zeros included. More than 100 need further lines
+ * they have values, and alarms treat missing data as 0. Nothing outside a function: commands print results. Dimensions
+ * have few values, never a tenant. `several`: several values of each metric, zeros included.
  */
 export const emitMetrics = (
   amounts: Readonly<Record<string, number>>,

@@ -132,10 +132,7 @@ export const createQueues = (client?: SQSClient, clock: Clock = Date.now) => {
       return (await Promise.all(batches.map((batch) => limitConcurrency(() => sendBatch(url, batch))))).flat();
     },
 
-    /**
-     * SQS delays a message by at most 15 min, so one that waits longer has its due time as an attribute: a consumer
-     * that receives it early reschedules it without reading the table.
-     */
+    /** A longer wait than 15 min (AWS limit) is an attribute: a consumer reschedules the message without a read. */
     async sendDelayed(
       url: string,
       { body, messageGroupId, lockWaitCount: waits = 0 }: Message,

@@ -58,9 +58,8 @@ export const createMessageReturn = ({
   retryDelayScale = 1,
 }: ReturnOptions) => {
   /**
-   * Returns a message to its queue, by default after a delay that grows with its receive count
-   * (docs/decisions/deliveries.md#internal-errors). If that fails, it returns when its current timeout ends. It must
-   * also be reported as a batch item failure.
+   * By default after a delay that grows with its receive count (docs/decisions/deliveries.md#internal-errors); if that
+   * fails, when its current timeout ends. It must also be reported as a batch item failure.
    */
   const returnMessage = async (message: SQSRecord, delayMs?: number): Promise<void> => {
     const { messageId: message_id, attributes } = message;
@@ -107,10 +106,7 @@ export type BatchOptions<Body> = Pick<ReturnOptions, 'dimension'> & {
   ) => Promise<HandledBatch>;
 };
 
-/**
- * Creates the handler of a queue: it parses the messages of a batch, hands them over together, emits metrics, and
- * acknowledges those that do not return.
- */
+/** Creates the handler of a queue: parses the messages, hands them over together, counts, and acknowledges. */
 export const createBatchConsumer =
   <Body>({ dimension, clock, parse, process }: BatchOptions<Body>) =>
   async ({ Records: messages }: SQSEvent, context?: Context): Promise<SQSBatchResponse> => {

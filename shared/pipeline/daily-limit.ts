@@ -9,10 +9,7 @@ import type { Clock } from '../domain/time.ts';
 import { secondsToNextDay, utcDay } from '../domain/time.ts';
 import type { Alert } from '../domain/transport.ts';
 
-/**
- * Sends a message within a daily limit, or returns a failure. What was certainly not sent (`nothingSent`) does not
- * count.
- */
+/** Sends a message within a daily limit, or fails. What was certainly not sent (`nothingSent`) does not count. */
 export type DailyLimit = (tenant: string, send: () => Promise<AttemptOutcome>) => Promise<AttemptOutcome>;
 
 /** Messages of a tenant within this time are counted by one write. */
@@ -35,8 +32,8 @@ const failureAbove = (above: AboveLimit, nowMs: number): Partial<Failure> => {
 type Reserved = { tenant: string; timeMs: number };
 
 /**
- * Limits the messages of a tenant per UTC day (docs/decisions/deliveries.md#limits-against-abuse). A message is
- * reserved before it is sent, so that the limit is never exceeded, and given back to the same day if AWS rejected it.
+ * Limits the messages of a tenant per UTC day (docs/decisions/deliveries.md#limits-against-abuse). One is reserved
+ * before it is sent, so that the limit is never exceeded, and given back to the same day if AWS rejected it.
  */
 export const createDailyLimit = (
   counters: Pick<Counters, 'take' | 'giveBack'>,
@@ -100,8 +97,7 @@ const CACHE_SIZE = 1_000;
 const CACHE_MS = 60_000;
 
 /**
- * The limits of a type whose alerts are summarized above theirs (docs/decisions/deliveries.md#summaries). As many
- * summaries as alerts are sent a day; further ones wait for the next day.
+ * Of a type that is summarized above its limit (docs/decisions/deliveries.md#summaries), with as many summaries a day.
  */
 export const createMessageLimits = (counters: Counters, type: 'email' | 'sms', limitOf: LimitOf) => {
   const limits: MessageLimits = {

@@ -115,8 +115,7 @@ const hashOf = (record: DeliveryRecord, address: string | undefined): string => 
 
 /**
  * Creates the handler that records what SES reports about emails, whatever the status of the delivery
- * (docs/decisions/formats.md#email-events). Permanent bounces and complaints stop the mailbox
- * (docs/decisions/opt-out.md). Any other message is counted and acknowledged.
+ * (docs/decisions/formats.md#email-events). Permanent bounces and complaints stop the mailbox.
  */
 export const createEmailEventRecorder = (
   client: DynamoDBDocumentClient,
@@ -155,10 +154,7 @@ export const createEmailEventRecorder = (
     if (stop) await reportStop(recipient, stop);
   };
 
-  /**
-   * If the sender has recorded all sends and each has bounced, the delivery becomes `bounced`; otherwise the sender
-   * finds the bounce. `repeated`: SES has reported it before. `no_record`: the email was a test.
-   */
+  /** The sender finds a bounce that comes before it has recorded all sends. `no_record`: the email was a test. */
   const recordReport = async (
     key: DeliveryKey,
     { eventType, mail: { destination: [address] = [] } }: ProblemEvent,

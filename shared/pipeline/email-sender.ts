@@ -35,9 +35,7 @@ export type EmailSenderDependencies = {
   reportStop: ReportStop;
 };
 
-/**
- * To one recipient, because SES rejects a whole call for one address. `label`: of the notification, absent in a test.
- */
+/** To one recipient: SES rejects a whole call for one address. `label`: of the notification, absent in a test. */
 export type SendEmail = (
   alert: Alert,
   address: string,
@@ -85,8 +83,8 @@ const withOptOut = ({ subject, text, html }: EmailMessage, tenant: string, label
 };
 
 /**
- * The only function that sends emails. It sends none to a stopped mailbox (docs/decisions/opt-out.md) or while a
- * tenant's emails are off, counts each toward the limit of its kind, and stops a mailbox that SES rejects.
+ * The only function that sends emails: none to a stopped mailbox (docs/decisions/opt-out.md) or while a tenant's emails
+ * are off. It counts each toward the limit of its kind, and stops a mailbox that SES rejects.
  */
 export const createEmailSender = (
   { EMAIL_FROM: from, EMAIL_REPLY_TO: replyTo, CONFIGURATION_SET: configurationSet, API_URL }: EmailEnvironment,

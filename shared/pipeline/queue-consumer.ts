@@ -13,9 +13,7 @@ import {
   type ReturnOptions,
 } from './batch-consumer.ts';
 
-/**
- * Messages of a batch are acknowledged together: one that waits for throttled keys must not let the function time out.
- */
+/** Messages are acknowledged together: one that waits for throttled keys must not let the function time out. */
 const MAX_PROCESS_MS = 10_000;
 
 export type ConsumerOptions<Body> = Pick<BatchOptions<Body>, 'clock' | 'parse'> & {

@@ -77,11 +77,8 @@ const allSettled = async (actions: readonly Promise<unknown>[]): Promise<void> =
 };
 
 /**
- * Creates the handler of the queue of delivery reports (docs/decisions/notices.md#reports): outcomes, failures of
- * notifications, notices, and escalations. It decides by the records as it reads them, so messages may be late,
- * repeated and in any order.
- *
- * @param topic the topic of delivery outcomes, if the stack publishes them
+ * Creates the handler of the queue of delivery reports (docs/decisions/notices.md#reports). It decides by the records
+ * as it reads them, so messages may be late, repeated and in any order.
  */
 export const createDeliveryReporter = (
   client: DynamoDBDocumentClient,

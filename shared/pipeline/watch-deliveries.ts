@@ -64,19 +64,16 @@ const reportsOf = (changes: readonly Change[]): Report[] => [
   ...[...Map.groupBy(changes, ({ pk }) => pk).values()].flatMap(failuresReport),
 ];
 
-/**
- * Lambda passes the time in seconds; in the output of the AWS CLI, which operators repeat, it is a text
- * (docs/runbook.md#failures-are-not-reported).
- */
+/** Seconds; a text in the output of the AWS CLI, which operators repeat (docs/runbook.md#failures-are-not-reported). */
 const createdAtMs = ({ dynamodb }: DynamoDBRecord): number[] => {
   const seconds = Number(dynamodb?.ApproximateCreationDateTime);
   return Number.isFinite(seconds) ? [seconds * 1000] : [];
 };
 
 /**
- * Creates the handler that sends what the stream of the Deliveries table says to the queue of delivery reports
- * (docs/decisions/notices.md#stream). It makes no other calls: the records of a shard are in order, so whatever fails
- * here delays all that follow. Of a record that cannot be read, it sends the key.
+ * Creates the handler that sends what the stream of the Deliveries table says to the queue of reports
+ * (docs/decisions/notices.md#stream). It makes no other calls: whatever fails here delays all later records of the
+ * shard. Of a record that cannot be read, it sends the key.
  */
 export const createDeliveryWatch =
   (

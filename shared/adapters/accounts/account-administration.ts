@@ -131,10 +131,8 @@ export const createAccountAdministration = (client: DynamoDBDocumentClient, tabl
     },
 
     /**
-     * Replaces the signing secret, and returns the new one. The replaced one also signs for 24 hours. Of two concurrent
-     * requests one fails, since it would stop the other's secret, or returns that with `canJoin`.
-     *
-     * @throws ConcurrentRotationError, UnconfirmedChangeError
+     * Returns the new secret; the replaced one also signs for 24 hours. Of two concurrent requests one fails, or
+     * returns the other's secret with `canJoin`. @throws ConcurrentRotationError, UnconfirmedChangeError
      */
     async rotateSecret(tenant: string, audit: Audit, { canJoin = false }: { canJoin?: boolean } = {}): Promise<string> {
       const secret = newSigningSecret();

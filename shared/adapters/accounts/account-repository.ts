@@ -163,8 +163,7 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
       (await cached(tenant).account).email_off_since_ms !== undefined,
 
     /**
-     * Returns whether alerts of an event that SQS accepted at a time are withheld. In shadow mode, this reads the
-     * account, so that none is withheld after the mode's end.
+     * Whether alerts of an event are withheld. In shadow mode, this reads the account: none is withheld after its end.
      */
     async isShadowed(tenant: string, acceptedAtMs: number): Promise<boolean> {
       if (cache.get(tenant)?.isInShadowMode) cache.delete(tenant);

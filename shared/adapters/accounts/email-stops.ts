@@ -61,8 +61,8 @@ const ttlOf = (state: MailboxState, nowMs: number): number | undefined =>
 type Decide = (state: MailboxState, nowMs: number) => MailboxState | undefined;
 
 /**
- * Stops of emails (table Accounts, docs/decisions/opt-out.md): one item per tenant and mailbox. Every change depends on
- * the item that it was decided by, so it may be applied twice or late.
+ * Stops of emails (table Accounts, docs/decisions/opt-out.md), one item per tenant and mailbox. A change depends on the
+ * item that it was decided by, so it may be applied twice or late.
  */
 export const createEmailStops = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
   const update = createConditionalUpdate(client, table);
@@ -179,9 +179,7 @@ export const createEmailStops = (client: DynamoDBDocumentClient, table: string, 
       await change(recipient, (state, nowMs) => afterDelivery(state, sinceMs, nowMs));
     },
 
-    /**
-     * Claims a test in spite of a bounce: the first, then one per hour. @returns when, undefined if none may be sent
-     */
+    /** Claims a test in spite of a bounce: the first, then one per hour. @returns when, unless none may be sent */
     async claimTest(recipient: Recipient, sinceMs: number): Promise<number | undefined> {
       const nowMs = clock();
       const { isWritten } = await update(keyOf(recipient), {

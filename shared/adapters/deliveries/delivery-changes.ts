@@ -10,10 +10,7 @@ import { parseRecord, unchanged } from './stored-record.ts';
 export const createDeliveryChanges = (client: DynamoDBDocumentClient, table: string) => {
   const update = createConditionalUpdate(client, table);
   return {
-    /**
-     * Makes the next attempt due now, unless the delivery has changed since it was read, or that was requested within
-     * the last hour. @returns whether this request, or a concurrent one, did so
-     */
+    /** Makes the next attempt due now, unless the delivery has changed or that was requested within the last hour. */
     async requestRetry(record: DeliveryRecord, nowMs: number): Promise<boolean> {
       const found = unchanged(record);
       const { isWritten, existing } = await update(record, {
@@ -32,11 +29,8 @@ export const createDeliveryChanges = (client: DynamoDBDocumentClient, table: str
     },
 
     /**
-     * Records what SES reported, and if the email did not arrive, that it bounced, whatever the status. Safe to apply
-     * twice.
-     *
-     * @param bounced the hash of the recipient's address (`addressHash`), undefined for a complaint
-     * @returns the record as stored, or undefined if it does not exist
+     * Records what SES reported, whatever the status. Safe to apply twice. `bounced`: the hash of the address that the
+     * email did not reach. @returns the record as stored, if it exists
      */
     async recordEmailReport(
       key: DeliveryKey,
@@ -59,10 +53,7 @@ export const createDeliveryChanges = (client: DynamoDBDocumentClient, table: str
       return item && parseRecord(item);
     },
 
-    /**
-     * Records when a server accepted an email, or SES reported a delay, unless a later time is recorded: events come in
-     * any order. @returns false if nothing was changed
-     */
+    /** Unless a later time is recorded: events of SES come in any order. @returns false if nothing was changed */
     async recordEmailTime(
       key: DeliveryKey,
       name: 'confirmed_at_ms' | 'delayed_at_ms',

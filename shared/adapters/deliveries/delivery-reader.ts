@@ -70,11 +70,8 @@ const readableRecord = (item: Item): DeliveryRecord | undefined => {
 /** Creates the reads of delivery records and conflicts (table Deliveries). */
 export const createDeliveryReader = (client: DynamoDBDocumentClient, table: string) => {
   /**
-   * Returns one page of a notification's deliveries by event time, newest first, strongly consistent. Without a filter,
-   * it evaluates `limit` records; with one, up to 1 MB (AWS limit) or `maxRead` of them, so a page can have more
-   * records than `limit`, or none although there are more pages (docs/decisions/api.md#delivery-history).
-   *
-   * @param before a sort key that the records must be below
+   * Returns a page of deliveries by event time, newest first, strongly consistent. With a filter, it evaluates 1 MB
+   * (AWS limit) or `maxRead` records, and may have more than `limit` or none (docs/decisions/api.md#delivery-history).
    */
   const listPage = async (
     notification: NotificationKey,

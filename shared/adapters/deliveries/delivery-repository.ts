@@ -45,8 +45,7 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
 
   return {
     /**
-     * Claims a delivery for one attempt: no other worker can claim it until the lease ends. A new delivery costs one
-     * conditional write. If it fails, it returns the record, which is changed unless it has changed since.
+     * Claims a delivery for one attempt. A new one costs one conditional write, which returns the record if it fails.
      */
     async claim(first: DeliveryRecord, nowMs: number): Promise<Claim> {
       const created = await orExisting(() =>
@@ -91,9 +90,9 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
     },
 
     /**
-     * Sets the status to `bounced` if the delivery has ended and every recipient that accepted has bounced. Whoever
-     * wrote one of these facts must call this with the record as stored: writes of an item have an order, so one of
-     * them finds all facts.
+     * Sets `bounced` if the delivery has ended and every recipient that accepted has bounced. Whoever wrote one of
+     * these facts calls this with the record as stored: writes of an item have an order, so one of them finds all
+     * facts.
      */
     async markBounced(stored: DeliveryRecord, nowMs: number): Promise<DeliveryRecord> {
       let current = stored;

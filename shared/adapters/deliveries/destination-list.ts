@@ -13,12 +13,8 @@ import { isNotificationId } from '../../domain/notification-id.ts';
 import { getItem } from '../dynamodb/items.ts';
 
 /*
- * The destinations of an event with too many to list in each delivery, so that a sender whose delivery fails can find
- * the other ones (table Deliveries, docs/decisions/notices.md#nobody-reached):
- *
- *   pk `destinations#<hash of the event ID>#<tenant>`  sk `0`
- *
- * An event has at most 1,024 of them: 30 KB of an item's 400 KB.
+ * Of an event with too many to list in each delivery (table Deliveries, docs/decisions/notices.md#nobody-reached): pk
+ * `destinations#<hash of the event ID>#<tenant>`, sk `0`. An event has at most 1,024: 30 KB of an item's 400 KB.
  */
 
 const SORT_KEY = '0';

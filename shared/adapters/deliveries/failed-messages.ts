@@ -9,12 +9,9 @@ import {
 import { zlib } from '../dynamodb/items.ts';
 
 /*
- * The bodies of failed deliveries, so that tenants can redeliver them (table Deliveries,
- * docs/decisions/deliveries.md#failed-messages):
- *
- *   pk `failed#<notification>#<tenant>`  sk <failure time>#<hash of the record's sort key>
- *
- * Items sort by the time of failure. A body has at most 273 KiB of an item's 400 KB: an envelope and an event.
+ * The bodies of failed deliveries (table Deliveries, docs/decisions/deliveries.md#failed-messages): pk
+ * `failed#<notification>#<tenant>`, sk <failure time>#<hash of the record's sort key>. A body has at most 273 KiB of an
+ * item's 400 KB: an envelope and an event.
  */
 
 /** The retention period of the bodies, the same as that of dead letters. */
@@ -26,8 +23,7 @@ export const failurePosition = (failedAtMs: number, recordKey: Pick<DeliveryKey,
 
 export const createFailedMessages = (client: DynamoDBDocumentClient, table: string) => ({
   /**
-   * Stores the body of a dead letter for the next round. Safe to apply twice. A copy that arrives after the delete is
-   * ignored, because the record then has another round or time of failure.
+   * Safe to apply twice. A copy that arrives after the delete is ignored: the record has another round or failure time.
    */
   async put({
     recordKey,

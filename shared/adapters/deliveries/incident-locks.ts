@@ -65,8 +65,8 @@ const isNewer = (time: EventTime, lock: IncidentLock): boolean => {
 };
 
 /**
- * Incident locks (table Deliveries). The SDK repeats a request whose response is late: a release is conditional on the
- * claim, an advance on the number of advances before it (docs/decisions/deliveries.md#conditional-writes).
+ * Incident locks (table Deliveries). A release is conditional on the claim, an advance on the number of advances before
+ * it, since the SDK repeats late requests (docs/decisions/deliveries.md#conditional-writes).
  */
 export const createIncidentLocks = (client: DynamoDBDocumentClient, table: string) => {
   const update = createConditionalUpdate(client, table);
@@ -108,11 +108,7 @@ export const createIncidentLocks = (client: DynamoDBDocumentClient, table: strin
   };
 
   return {
-    /**
-     * Claims the lock of an incident, with a second write if the worker that held it did not release it.
-     *
-     * @returns undefined if another worker holds it, or the event must wait for a newer one
-     */
+    /** With a second write if the worker that held it did not release it. @returns undefined if the event must wait */
     async claim(first: IncidentClaim, nowMs: number): Promise<ClaimedLock | undefined> {
       const isFree =
         'attribute_not_exists(lease_until_ms) OR (lease_until_ms <= :now AND attribute_not_exists(locking_event))';

@@ -10,9 +10,8 @@ import { type Item, queryPages, sortKeyOf } from '../dynamodb/items.ts';
 import { CONFLICT_PREFIX } from './stored-record.ts';
 
 /*
- * What failed of each notification (table Deliveries, docs/decisions/deliveries.md#failing-notifications):
- *
- *   pk `failures##<tenant>`  sk <notification>
+ * What failed of each notification (table Deliveries, docs/decisions/deliveries.md#failing-notifications): pk
+ * `failures##<tenant>`, sk <notification>.
  */
 
 /** How long a notification is listed after its last failure. */
@@ -142,10 +141,7 @@ export const createFailureReader = (client: DynamoDBDocumentClient, table: strin
     for await (const items of pages) yield items.map(parseFailures);
   },
 
-  /**
-   * When an alert was last delivered after `sinceMs`, as far as the newest deliveries by event time show it. Eventually
-   * consistent, which costs half.
-   */
+  /** When an alert was last delivered, as far as the newest ones show it. Eventually consistent, which costs half. */
   async lastDeliveredAtMs(notification: NotificationKey, sinceMs: number): Promise<number | undefined> {
     const { Items = [] } = await client.send(
       new QueryCommand({

@@ -7,9 +7,8 @@ import { attributesUpdate, createConditionalUpdate } from '../dynamodb/condition
 import { getItem } from '../dynamodb/items.ts';
 
 /*
- * The last outage of each notification (table Deliveries, docs/decisions/notices.md#outages):
- *
- *   pk `outage#<notification>#<tenant>`  sk `outage`
+ * The last outage of a notification (table Deliveries, docs/decisions/notices.md#outages): pk
+ * `outage#<notification>#<tenant>`, sk `outage`.
  */
 
 /** How often a change is repeated that others precede: more than there are concurrent reporters. */
@@ -29,10 +28,7 @@ export const createOutages = (client: DynamoDBDocumentClient, table: string) => 
   return {
     read,
 
-    /**
-     * Changes the last outage. `change` returns the same value to change nothing, and is called again if others
-     * precede.
-     */
+    /** `change` returns the same value to change nothing, and is called again if others precede. */
     async change(
       notification: NotificationKey,
       nowMs: number,

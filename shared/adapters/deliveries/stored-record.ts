@@ -13,9 +13,7 @@ export const parseEmailReports = (item: Item) => emailReports.parse(item);
 export const withoutEmailReports = (attributes: Item): Item =>
   Object.fromEntries(Object.entries(attributes).filter(([name]) => !(name in emailReports.shape)));
 
-/**
- * Returns the condition that a claim still holds: each has its own `claim_id`, and its end changes `lease_until_ms`.
- */
+/** That a claim still holds: each has its own `claim_id`, and its end changes `lease_until_ms`. */
 export const heldBy = ({ claim_id, lease_until_ms }: { claim_id: string; lease_until_ms: number }) => ({
   ConditionExpression: 'claim_id = :claim_id AND lease_until_ms = :lease_until_ms',
   ExpressionAttributeValues: { ':claim_id': claim_id, ':lease_until_ms': lease_until_ms },

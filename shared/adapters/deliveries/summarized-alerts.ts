@@ -25,10 +25,7 @@ const MAX_READ = 20_000;
 /** Further alarms are only counted, up to this number of pages of 1 MB: about 150,000 alarms. */
 const MAX_COUNTED_PAGES = 40;
 
-/**
- * Base64 characters of a delivery ID that distinguish the first alerts of a window: their item has at most 5 KB. After
- * a thousand, one of a million others counts as one of them.
- */
+/** Base64 characters of a delivery ID. After a thousand alerts, one of a million others counts as one of them. */
 const FIRST_ID_LENGTH = 5;
 
 type SummaryKey = { tenant_id: string; event_id: string };
@@ -86,13 +83,7 @@ export const createSummarizedAlerts = (client: DynamoDBDocumentClient, table: st
   };
 
   return {
-    /**
-     * Adds an alert to the first ones of a window, which are sent at once. Repeating it changes nothing.
-     *
-     * @param summary the summary of the window
-     * @param first its delivery ID in hex digits, and how many the window may have
-     * @returns false if the window has `limit` of them without this one
-     */
+    /** Adds an alert, by its delivery ID in hex digits. @returns false if the window has `limit` others. Repeatable */
     addFirst(
       summary: SummaryKey,
       { deliveryId, limit }: { deliveryId: string; limit: number },

@@ -35,9 +35,8 @@ const isContention = (error: unknown): boolean => {
 };
 
 /**
- * Repeats a write that fails because another transaction uses one of its items, which the SDK does not.
- *
- * @throws TransactionContentionError after the last attempt; other errors of the write
+ * Repeats a write while another transaction uses one of its items, which the SDK does not. @throws
+ * TransactionContentionError
  */
 export const retryConflicts = <Output>(write: () => Promise<Output>): Promise<Output> => {
   const recoversAtMs = performance.now() + RECOVERY_MS;

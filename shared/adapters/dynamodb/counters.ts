@@ -50,11 +50,8 @@ export const createCounters = (
 
   return {
     /**
-     * Adds an amount. A repetition by the SDK may count twice, which reaches the limit earlier. With an audit entry, in
-     * the same transaction, it counts once.
-     *
-     * @returns false, with nothing added, if the counter would exceed the limit
-     * @throws UnconfirmedChangeError if there is an entry
+     * Adds an amount. A repetition by the SDK may count twice; with an audit entry, it does not. @returns false, with
+     * nothing added, if the counter would exceed the limit @throws UnconfirmedChangeError if there is an entry
      */
     async take(
       { key, ttl }: Counter,

@@ -71,9 +71,8 @@ const WINDOW_MS = 5 * 60_000;
 export type IsTenantThrottled = (error: unknown, tenant: string) => boolean;
 
 /**
- * Distinguishes a tenant that exhausts its own partition from an outage. A cold table throttles every partition for the
- * same reason, so throttling of several tenants within five minutes is an outage
- * (docs/decisions/deliveries.md#throttled-partition-keys).
+ * A cold table throttles every partition for the same reason as a tenant its own one: throttling of several tenants
+ * within five minutes is an outage (docs/decisions/deliveries.md#throttled-partition-keys).
  */
 export const createThrottlingWatch = (clock: Clock): IsTenantThrottled => {
   const throttledAtMs = new Map<string, number>();

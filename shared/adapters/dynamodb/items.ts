@@ -45,9 +45,7 @@ export async function* queryItems(...query: Parameters<typeof queryPages>): Asyn
   for await (const items of queryPages(...query)) yield* items;
 }
 
-/**
- * The sort key of a client's marker. DynamoDB limits sort keys to 1,024 bytes; a truncated marker sorts like the whole.
- */
+/** The sort key of a client's marker. DynamoDB permits 1,024 bytes; a truncated marker sorts like the whole. */
 export const sortKeyOf = (marker: string | null): string | undefined =>
   marker === null ? undefined : marker.slice(0, 64).toWellFormed();
 

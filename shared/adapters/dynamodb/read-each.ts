@@ -30,12 +30,9 @@ const keyText = ({ pk, sk }: Item): string => `${pk}\n${sk}`;
 type Unresolved = { missing: Read[]; unprocessed: Read[] };
 
 /**
- * Starts to read items by key, 100 in a request. Each key resolves independently, so a throttled partition neither
- * delays nor fails other items. Unprocessed keys are read once more.
- *
- * @param projection must include `pk` and `sk`
- * @param isConsistent false costs half and can lack recent writes; a key without an item is then read again, consistent
- * @returns a function that resolves to the item, if any. It rejects with UnprocessedKeyError or the error of the
+ * Starts to read items by key. Each key resolves independently, so a throttled partition neither delays nor fails other
+ * items; unprocessed keys are read once more. Not `isConsistent` costs half and can lack recent writes: a missing item
+ * is then read again, consistent. `projection` includes `pk` and `sk`. @throws UnprocessedKeyError or the error of the
  * request
  */
 export const readEach = (

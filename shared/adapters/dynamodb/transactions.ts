@@ -22,11 +22,9 @@ const namedItems = <Items extends NamedItems>(items: Items): { name: keyof Items
   Object.keys(items).flatMap((name) => [items[name] ?? []].flat().map((item) => ({ name, item })));
 
 /**
- * Writes up to 100 items (AWS limit) or none. All requests have one token, so DynamoDB applies the transaction at most
- * once, even if copies arrive late (docs/decisions/storage.md#transactions).
- *
- * @returns the names of the items whose conditions failed: none if all items were written
- * @throws TransactionContentionError if items were used or throttled in every attempt; UnconfirmedChangeError
+ * Writes up to 100 items (AWS limit) or none. All requests have one token, so late copies are not applied again
+ * (docs/decisions/storage.md#transactions). @returns the names of failed conditions: none if all items were written
+ * @throws TransactionContentionError, UnconfirmedChangeError
  */
 export const transact = async <Items extends NamedItems>(
   client: DynamoDBDocumentClient,

@@ -55,11 +55,7 @@ const countTargets = async (client: DynamoDBDocumentClient, table: string, tenan
   return counted;
 };
 
-/**
- * Corrects the counter, which differs only if the table was restored or edited.
- *
- * @throws UnconfirmedChangeError; ServiceError serviceUnavailable if the notifications change in every attempt
- */
+/** Corrects the counter, which differs only if the table was restored or edited. @throws UnconfirmedChangeError */
 export const recountNotifications = async (
   client: DynamoDBDocumentClient,
   table: string,

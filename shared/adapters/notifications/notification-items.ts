@@ -32,10 +32,7 @@ import { projectedTarget, targetKey } from './notification-targets.ts';
 /** The maximum size of the content in a chunk. The rest of the 400 KB item is for the key. */
 const CHUNK_BYTES = 350 * 1024;
 
-/**
- * A target item that would reach this size stores its content compressed. DynamoDB charges a read unit per 4 KB of the
- * whole item, regardless of the attributes that dispatch and senders project.
- */
+/** A larger target stores its content compressed: DynamoDB charges a read unit per 4 KB of the whole item. */
 const SMALL_TARGET_BYTES = 8 * 1024;
 
 /** A target item that would exceed this size with its compressed content stores it in chunks. */

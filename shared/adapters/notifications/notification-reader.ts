@@ -66,11 +66,8 @@ export const createNotificationReader = (client: DynamoDBDocumentClient, table: 
   };
 
   /**
-   * Joins a target and its content. If a chunk is missing, the target is read again: chunks are deleted only after the
-   * target points to another version.
-   *
-   * @returns undefined if the notification has been deleted
-   * @throws UnreadableNotificationError; ServiceError serviceUnavailable if every attempt finds a replaced version
+   * Joins a target and its content. If a chunk is missing, the target is read again: chunks are deleted after the
+   * target points to another version. @throws UnreadableNotificationError; ServiceError serviceUnavailable
    */
   const complete = async (key: NotificationKey, item: Item): Promise<VersionedNotification | undefined> => {
     let target = parse(key, item);

@@ -21,11 +21,9 @@ import { createNotificationReader, type VersionedNotification } from './notifica
 import { createTargetReader, type TargetReads, targetKey } from './notification-targets.ts';
 
 /*
- * The first response of each `Idempotency-Key` (table Notifications, docs/decisions/storage.md#idempotency-keys):
- *
- *   pk `idempotency#<tenant>`  sk <hash of the key>
- *
- * The hash of the body includes the key, which nothing stores, so that no body can be guessed from it.
+ * The first response of each `Idempotency-Key` (table Notifications, docs/decisions/storage.md#idempotency-keys): pk
+ * `idempotency#<tenant>`, sk <hash of the key>. The hash of the body includes the key, so that no body can be guessed
+ * from it.
  */
 
 export type IdempotentRequest = { key: string; body: string };
@@ -220,11 +218,7 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
   const newId = createNotificationIds();
 
   return {
-    /**
-     * Returns the ID of the new notification, or that of the first request.
-     *
-     * @throws ServiceError forbiddenError if the tenant is at its limit; idempotencyKeyReused
-     */
+    /** Returns the new ID, or that of the first request. @throws ServiceError forbiddenError, idempotencyKeyReused */
     async create({ tenant, ...notification }: NewNotification & { tenant: string }): Promise<string> {
       const { request } = notification;
       const createNew = async (): Promise<string> => {

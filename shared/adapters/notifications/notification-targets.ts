@@ -115,19 +115,11 @@ const readTargets = (
 
 /** Creates the reads of delivery targets (table Notifications), strongly consistent unless a caller opts out. */
 export const createTargetReader = (client: DynamoDBDocumentClient, table: string) => ({
-  /**
-   * Starts to read targets, also of several tenants.
-   *
-   * @param options.isConsistent false if one may be an earlier version, or just deleted, at half the price
-   */
+  /** Starts to read targets, also of several tenants: at half the price without `isConsistent`. */
   targets: (keys: readonly NotificationKey[], { isConsistent = true } = {}): TargetReads =>
     readTargets(client, table, keys, isConsistent),
 
-  /**
-   * Returns up to `limit` targets with one query, 1 MB at most (AWS limit), the default notification last.
-   *
-   * @param from the ID to start with, or any text to start above
-   */
+  /** One query, 1 MB at most (AWS limit), the default notification last. `from`: an ID or any text to start above. */
   async listTargets(
     tenant: string,
     { from, limit, isConsistent = true }: { from: string; limit: number; isConsistent?: boolean },

@@ -22,15 +22,11 @@ const MAX_TIMEOUTS = 2;
 type Timeout = { tenant: string; origin: string; atMs: number };
 
 /**
- * Adds circuit breakers (docs/decisions/deliveries.md#circuit-breaker), kept by each execution environment, one per
- * tenant and origin, so that a path that hangs costs two timeouts instead of ten per batch. A circuit closes once fewer
- * than two timeouts are in the last 30 s, or with a response. Requests without a tenant have none.
+ * Circuit breakers of an execution environment (docs/decisions/deliveries.md#circuit-breaker), one per tenant and
+ * origin: a path that hangs costs two timeouts instead of ten per batch. A response closes the circuit.
  */
 export const withCircuitBreaker = (http: HttpClient, clock: Clock = Date.now): HttpClient => {
-  /**
-   * In the order of their times. An environment sends at most 100 requests at a time, each timeout takes 15 s: at most
-   * 300.
-   */
+  /** In the order of their times. 100 concurrent requests with timeouts of 15 s: at most 300. */
   let timeouts: readonly Timeout[] = [];
 
   return {

@@ -44,10 +44,7 @@ class HeadTooLongError extends Error {
 
 /** How long the body of a response that is not 2xx may take. */
 const FAILED_BODY_TIMEOUT_MS = 2_000;
-/**
- * Short, because receivers close idle connections too. A frozen environment runs no timers, so the agents are also
- * replaced after a longer pause.
- */
+/** Receivers close idle connections too. A frozen environment runs no timers, so agents are replaced after a pause. */
 const MAX_IDLE_MS = 2_000;
 /** How long a connection attempt to one address may take before the next address is tried. */
 const CONNECT_ATTEMPT_TIMEOUT_MS = 3_000;
@@ -178,8 +175,8 @@ const exchange = (
   });
 
 /**
- * Creates the HTTP client of the senders (docs/decisions/outbound.md#outbound-http): one timeout for the whole request,
- * no redirects, no proxy of the environment, no decompression.
+ * The HTTP client of the senders (docs/decisions/outbound.md#outbound-http): one timeout for the whole request, no
+ * redirects, proxy or decompression.
  */
 export const createHttpClient = ({
   isAllowed,
@@ -222,11 +219,10 @@ export const createHttpClient = ({
   };
 
   /**
-   * Sends a request, and once more on a new connection if the receiver had closed an idle one. The `body` of the
-   * response is its first 64 KB, empty if it is not complete in time, or 2xx without `readBody`. The status line
-   * decides, whatever follows it (docs/decisions/formats.md#http-outcomes).
-   *
-   * @throws BlockedAddressError, RequestTimeoutError, ConnectionClosedError, or the network error with its `code`
+   * Sends a request, and again on a new connection if the receiver had closed an idle one. The `body` of the response
+   * is its first 64 KB, empty if it is incomplete, or 2xx without `readBody`. The status line decides
+   * (docs/decisions/formats.md#http-outcomes). @throws BlockedAddressError, RequestTimeoutError, ConnectionClosedError,
+   * or the network error with its `code`
    */
   const post = async (request: HttpPost): Promise<HttpResponse> => {
     const { url, timeoutMs = defaultTimeoutMs } = request;

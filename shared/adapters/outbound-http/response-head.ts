@@ -20,10 +20,8 @@ const retryAfterIn = (lines: readonly string[]): string | undefined => {
 };
 
 /**
- * Reads what Node.js could not parse, or what was cut off: the status line decides. Interim responses are skipped (RFC
- * 9110, section 15.2); lines may end without a carriage return (RFC 9112, section 2.2).
- *
- * @returns undefined without a status line
+ * Reads what Node.js could not parse, or what was cut off. Interim responses are skipped (RFC 9110, section 15.2);
+ * lines may end without a carriage return (RFC 9112, section 2.2). @returns undefined without a status line
  */
 export const readHead = (received: Buffer): Pick<HttpResponse, 'status' | 'retryAfter'> | undefined => {
   const lines = received.toString('latin1').split('\n');

@@ -16,11 +16,9 @@ type Sends = { timeouts: number; answers: number };
 const areSlow = ({ timeouts, answers }: Sends): boolean => timeouts >= MIN_TIMEOUTS && timeouts > answers;
 
 /**
- * Which tenants are slow in an execution environment (docs/decisions/deliveries.md#slow-tenants): while at least five
- * sends timed out in the last 30 s, more than were answered, and then, until an answer, for up to 90 s more at random,
- * so that environments do not try again at the same time. Nothing is evicted: counts last for the window.
- *
- * @param random returns a number from 0 to 1
+ * The slow tenants of an execution environment (docs/decisions/deliveries.md#slow-tenants): while five sends timed out
+ * in the last 30 s, more than were answered, then, until an answer, for up to 90 s at random, so that environments do
+ * not try again at the same time.
  */
 export const createSlowTenants = (clock: Clock = Date.now, random: () => number = Math.random) => {
   /** The sends by slot, seconds since the epoch, oldest first. */
@@ -55,10 +53,7 @@ export const createSlowTenants = (clock: Clock = Date.now, random: () => number 
   };
 
   return {
-    /**
-     * Counts a send: as a timeout if it timed out or took more than 5 s, otherwise as an answer if there was a
-     * response. A connection that fails earlier counts as neither. @throws the error of the send
-     */
+    /** Counts a send as a timeout if it took more than 5 s, otherwise as an answer if there was a response. */
     async watch<Response>(tenant: string, send: () => Promise<Response>): Promise<Response> {
       const startedAtMs = clock();
       const isLate = () => clock() - startedAtMs > MAX_ANSWER_MS;

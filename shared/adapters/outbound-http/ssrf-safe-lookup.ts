@@ -23,10 +23,7 @@ export class BlockedAddressError extends Error {
   }
 }
 
-/**
- * Fails if any address of the host name is not allowed. The socket connects to the addresses that were checked, which
- * prevents DNS rebinding (docs/decisions/outbound.md#ssrf-protection).
- */
+/** The socket connects to the addresses that were checked (docs/decisions/outbound.md#ssrf-protection). */
 export const ssrfSafeLookup =
   (isAllowed: EgressRule, resolve: Resolve): LookupFunction =>
   (hostname, options, callback) => {

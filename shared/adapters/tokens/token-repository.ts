@@ -79,10 +79,8 @@ export const createTokenLists = (client: DynamoDBDocumentClient, table: string) 
     read,
 
     /**
-     * Changes a list and items of its tokens in one transaction. `decide` returns the result and the change, if any. It
-     * is called again if another request changes the list first.
-     *
-     * @throws ServiceError serviceUnavailable if every attempt conflicts; UnconfirmedChangeError
+     * Changes a list and items of its tokens in one transaction. `decide` is called again if another request changes
+     * the list first. @throws ServiceError serviceUnavailable if every attempt conflicts; UnconfirmedChangeError
      */
     async change<Result>(
       tenant: string,
@@ -113,15 +111,14 @@ export type IssuedToken = TokenEntry & { token: string };
 export type TokenGrant = { tenant: string; role: Role; label: string; expiresInSeconds: number; issuer: string };
 
 /**
- * `revoker` is the ID of the authenticating token, or `OPERATOR`, who may also revoke the last admin token.
- * `issuedSinceMs` also revokes every other token that a token issued since then: whoever had one may have issued
- * others.
+ * `revoker` is a token's ID, or `OPERATOR`, who may also revoke the last admin token. `issuedSinceMs` also revokes
+ * every other token that a token issued since then: whoever had one may have issued others.
  */
 export type RevocationRequest = { tenant: string; id: string; revoker: string; issuedSinceMs?: number | undefined };
 
 /**
- * A function or an operator whose clock is ahead must not remove a valid token's entry. 100 unexpired tokens and 100
- * that expired within a day, of 1.2 KB each, stay below the 400 KB of an item (AWS limit).
+ * A clock that is ahead must not remove a valid token's entry. 100 unexpired tokens and 100 that expired within a day,
+ * of 1.2 KB each, stay below the 400 KB of an item (AWS limit).
  */
 const KEPT_AFTER_EXPIRY_MS = DAY_MS;
 
@@ -157,9 +154,9 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
   });
 
   /**
-   * Revokes the tokens that `select` returns; it throws if they may not be. The first transaction revokes all of them
-   * in the list, so that none can issue a token any more. It and the next ones delete what revocations that crashed
-   * have left and then these, not what is issued meanwhile: so they end.
+   * Revokes the tokens that `select` returns. The first transaction revokes all of them in the list, so that none
+   * issues a token. It and the next ones delete what earlier revocations left and then these, not what is issued
+   * meanwhile.
    */
   const revokeSelected = async (
     tenant: string,
@@ -194,9 +191,8 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
   return {
     /**
      * The issuer must be in the list that the transaction changes, so a token that was revoked before issues none.
-     *
-     * @throws ServiceError unauthorizedError, forbiddenError if the tenant is at the limit, serviceUnavailable
-     * @throws UnconfirmedChangeError if it may be stored: it is listed, and counts until it is revoked or expires
+     * @throws ServiceError unauthorizedError, forbiddenError, serviceUnavailable; UnconfirmedChangeError if it may be
+     * stored: it is listed, and counts until it is revoked or expires
      */
     async issue({ tenant, expiresInSeconds, ...grant }: TokenGrant, audit: Audit): Promise<IssuedToken> {
       const token = newToken();
@@ -232,14 +228,10 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
 
     /**
      * Revokes a token, and on request those that tokens issued since a time, even if it is not listed. Functions may
-     * accept the tokens until their cache expires (docs/decisions/api.md#tokens-and-roles). The last admin token is
-     * checked in the list that the revocation changes. A repetition after a failure continues, and so does any later
-     * revocation: the token with `id` is deleted last, so the repetition finds it, and is authenticated if it is the
-     * revoker's own.
-     *
-     * @returns the revoked tokens
-     * @throws ServiceError unauthorizedError, notFoundError, badRequest, forbiddenError, serviceUnavailable
-     * @throws UnconfirmedChangeError
+     * accept them until their cache expires (docs/decisions/api.md#tokens-and-roles). A repetition after a failure, and
+     * any later revocation, continues: the token with `id` is deleted last, so the repetition finds it, and is
+     * authenticated if it is the revoker's own. @throws ServiceError unauthorizedError, notFoundError, badRequest,
+     * forbiddenError, serviceUnavailable; UnconfirmedChangeError
      */
     async revoke({ tenant, id, revoker, issuedSinceMs }: RevocationRequest, audit: Audit): Promise<TokenEntry[]> {
       if (issuedSinceMs !== undefined && issuedSinceMs > clock())

@@ -94,10 +94,7 @@ const isFirstReceive = ({ attributes }: SQSRecord): boolean => attributes.Approx
 const isNewEvent = ({ planned, isUnstarted, message }: MessageResult): boolean =>
   (planned !== undefined || isUnstarted === true) && isFirstReceive(message);
 
-/**
- * Whether the reporter must find out if an event reaches nobody: no notification exists, or one may have been deleted
- * before its delivery was sent.
- */
+/** Whether it may reach nobody: no notification exists, or one may have been deleted before its delivery was sent. */
 const mayReachNobody = ({ planned, unknown }: FannedOut<EventMessage>): boolean =>
   unknown > 0 && (unknown === planned.ids.length || !isFirstReceive(planned.message));
 
@@ -175,8 +172,7 @@ export const createDispatch = (
   };
 
   /**
-   * Acknowledges an event, or returns it if a delivery or a report could not be sent. Then all deliveries are sent
-   * again: the claims of the first ones make them duplicates.
+   * Acknowledges an event, or returns it if something was not sent: the claims make deliveries that were duplicates.
    */
   const finishEvent = async (fannedOut: FannedOut<EventMessage>): Promise<MessageResult> => {
     const { planned, isIncomplete, hasInternalError } = fannedOut;
@@ -209,10 +205,7 @@ export const createDispatch = (
     return (await queues.sendAll(environment.REPORTS_QUEUE, [reportMessage(report)])).length === 0;
   };
 
-  /**
-   * Logs and counts events with warnings and those that are sent to nobody, and logs those with a trace, each when its
-   * message is acknowledged. Returns the metrics.
-   */
+  /** Logs and counts what is odd about acknowledged events, and logs those with a trace. Returns the metrics. */
   const reportFindings = (results: readonly MessageResult[]): Record<string, number> => {
     const accepted = results.flatMap(({ message, planned, isReturned }) =>
       planned && !isReturned ? [{ message, ...planned }] : [],
@@ -238,8 +231,7 @@ export const createDispatch = (
   };
 
   /**
-   * Small messages come before large ones, and of each those with the smallest deliveries first. An event is only
-   * started if there is time to finish it.
+   * Small messages, then those with the smallest deliveries, come first. An event is started if there is time for it.
    */
   const runPass = async (messages: readonly SQSRecord[]) => {
     const startedAtMs = clock();

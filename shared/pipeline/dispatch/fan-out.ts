@@ -65,8 +65,8 @@ const createOutbox = (queues: Pick<Queues, 'sendAll'>, urls: Record<Notification
 };
 
 /**
- * Queues a delivery for each notification. Events that are passed together share reads and batches. An event's
- * deliveries are sent as soon as its own notifications are read. Never rejects.
+ * Queues a delivery for each notification. Events that are passed together share reads and batches, and none waits for
+ * the reads of another. Never rejects.
  */
 export const createFanOut = (
   notifications: Pick<NotificationRepository, 'targets'>,
@@ -114,8 +114,8 @@ export const createFanOut = (
   };
 
   /**
-   * Before the first delivery, because one that fails needs the list. It has all IDs of the plan: those that do not
-   * exist count as not reached. If it cannot be stored, senders cannot record the deliveries either.
+   * Before the first delivery: one that fails needs the list, with the IDs that do not exist. If it cannot be stored,
+   * senders cannot record deliveries either.
    */
   const storeDestinations = (planned: PlannedEvent): Promise<void> =>
     withTimeout(writeDestinationList(planned.shared.header, planned.ids, clock()), MAX_LIST_MS);

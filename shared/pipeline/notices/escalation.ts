@@ -42,9 +42,8 @@ export type EscalationEnvironment = Pick<
 >;
 
 /**
- * Creates the escalation of alerts that reached nobody: at most one per alarm, state and hour, and 20 per
- * tenant and day, OK apart from the other states, then one notice for each state that the limit is reached
- * (docs/decisions/notices.md#nobody-reached).
+ * Escalates alerts that reached nobody, once per alarm, state and hour and 20 times per tenant and day, OK apart from
+ * other states, then sends one notice per state (docs/decisions/notices.md#nobody-reached).
  */
 export const createEscalation = (
   { client, notices, accounts, notifications }: EscalationDependencies,
@@ -55,8 +54,8 @@ export const createEscalation = (
   const counters = createCounters(client, ACCOUNTS_TABLE);
 
   /**
-   * Starts to read the fallback notifications of an account (docs/decisions/notices.md#fallback-notifications), without
-   * unreadable ones, destinations of the event, and those of types whose recipients get every escalation.
+   * The fallback notifications of an account (docs/decisions/notices.md#fallback-notifications), without unreadable
+   * ones, destinations of the event, and types whose recipients get every escalation.
    */
   const readFallback = async (
     { tenant_id: tenant, state }: EventHeader,
@@ -78,8 +77,7 @@ export const createEscalation = (
 
   return {
     /**
-     * Returns whether escalations are enabled, and the alarm and state has not been escalated this hour, to the operators,
-     * too, nor the limit of the day been reported.
+     * Whether escalations are enabled, and this one, to the operators too, or the limit of the day was not sent yet.
      */
     async isDue(event: EventHeader, atMs: number): Promise<boolean> {
       const id = unreachedNoticeId(event, atMs);
@@ -92,12 +90,8 @@ export const createEscalation = (
     },
 
     /**
-     * Queues the escalation of an event, or the notice of the limit if the tenant has reached it, and records that. The
-     * operators have an alarm if the service is at fault.
-     *
-     * @param correlation that of the event
-     * @param destinationIds the IDs of the event's notifications
-     * @throws the first error of a read or a send, after all others have ended
+     * Queues the escalation of an event, or the notice of the limit, and records that. The operators have an alarm if
+     * the service is at fault. @throws the first error of a read or a send, after all others have ended
      */
     async escalate(
       { event, atMs }: Pick<UnreachedAlert, 'event' | 'atMs'>,

@@ -26,8 +26,8 @@ const allSettled = async (sends: readonly Promise<void>[]): Promise<void> => {
 };
 
 /**
- * Creates the queueing of notices as deliveries of their own. The delivery record of a notice makes a repeated notice a
- * duplicate. The cache only saves messages: each alert to a failing destination causes the same notice.
+ * Queues notices as deliveries of their own, whose records make repetitions duplicates. The cache only saves messages:
+ * each alert to a failing destination causes the same notice.
  */
 export const createNoticeQueue = (
   queues: Pick<Queues, 'sendDelayed'>,
@@ -70,12 +70,7 @@ export const createNoticeQueue = (
     /** Returns whether this execution environment has queued the notice with this event ID, for the operators, too. */
     isQueued,
 
-    /**
-     * Queues a notice, unless this execution environment has queued it.
-     *
-     * @param correlation that of the alert that causes the notice
-     * @throws the SDK's error
-     */
+    /** Queues a notice, unless this execution environment has. `correlation`: that of the alert that causes it. */
     async queue(notice: Notice, correlation: Correlation, recipients: Recipients): Promise<void> {
       const id = notice.event.event_id;
       if (isQueued(id, recipients.toOperators)) return;

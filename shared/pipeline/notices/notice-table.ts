@@ -67,10 +67,7 @@ export const eventOfRecord = (record: DeliveryRecord): EventHeader => {
   };
 };
 
-/**
- * Returns the label of a notification in quotation marks, or its ID if it was deleted or cannot be read, or if the
- * label has no visible characters.
- */
+/** The label in quotation marks, or the ID if the notification cannot be read or its label is not visible. */
 const named = ({ notificationId, notification }: UnreachedDelivery): string => {
   const label = plainLine(notification?.label ?? '');
   return label === '' ? notificationId : `"${truncate(label, MAX_SHOWN_LABEL_LENGTH)}"`;
@@ -110,12 +107,7 @@ const commandsFor = (apiUrl: string, id: string) => {
   } satisfies Record<string, [string, string]>;
 };
 
-/**
- * Returns the notice of a kind about a notification for a period, with facts about its alert before those of the content,
- * and about the notification after them.
- *
- * @param startMs the start of the period
- */
+/** A notice about a notification for a period, with facts about its alert before those of the content. */
 const notificationNotice = (
   { tenant, notificationId, notification, record }: ReportedDelivery,
   startMs: number,
@@ -183,8 +175,8 @@ const problemNotice = (
 const INCIDENT_KEY_LENGTH = 16;
 
 /**
- * Returns the event ID of an escalation: one per alarm, state and UTC hour, so that an OK cannot hide a CRITICAL. A summary
- * lists other alarms than the next one, and may wait for hours, so there is one per summary and state.
+ * The event ID of an escalation: one per alarm, state and UTC hour. A summary lists other alarms than the next one, and
+ * may wait for hours, so there is one per summary and state.
  */
 export const unreachedNoticeId = (event: EventHeader, atMs: number): string => {
   const [key, timeMs] = isSummary(event)
@@ -200,8 +192,8 @@ const subjectOf = (event: EventHeader): string =>
     .join(', ');
 
 /**
- * Returns an escalation. Its event has the incident and the time of the alert, so that a pager gets no escalation after a
- * newer OK, and the problem as its status, because not all types send the notice.
+ * Its event has the incident and the time of the alert, so that a pager gets none after a newer OK, and the problem as
+ * its status, because not all types send the notice.
  */
 const escalationOf = (
   { event, acceptedAtMs, atMs }: UnreachedAlert,
@@ -270,10 +262,7 @@ export const summaryProblem = ({
   return names.length === 0 ? problem : `${problem}: ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 };
 
-/**
- * The maximum number of escalations of a tenant in a UTC day, for each counter. Then one notice for each state
- * says so.
- */
+/** Escalations of a tenant in a UTC day, for each counter. Then one notice for each state says so. */
 export const MAX_ESCALATIONS_PER_DAY = 20;
 
 /** Returns the counter of a state. OK has its own, so that it cannot use up the limit of the other states. */
@@ -298,10 +287,7 @@ const stopAdvice: Record<StopReason, string> = {
 
 const alerts = (count: number): string => `${count} ${count === 1 ? 'alert' : 'alerts'}`;
 
-/**
- * The notices of the service, except of summaries (docs/decisions/notices.md#notices): to whom, how often, and what they
- * say. Times are ms since the epoch.
- */
+/** The notices, except of summaries (docs/decisions/notices.md#notices): to whom, how often, and what they say. */
 export const noticeTable = {
   /** To the contacts, once per outage: the destination has failed for minutes, or an alert has failed. */
   failing: (delivery: ReportedDelivery, apiUrl: string, startedAtMs: number): Notice =>
@@ -361,12 +347,8 @@ export const noticeTable = {
   },
 
   /**
-   * To the contacts, the operators and the fallback notifications, once per alarm, state and UTC hour: none of the
-   * destinations of an alert received it.
-   *
-   * @param destinations at least the ones to list, up to `MAX_LISTED_DESTINATIONS`
-   * @param count the number of all destinations
-   * @param summaryProblem what is wrong, if it is a summary
+   * To contacts, operators and fallback notifications, once per alarm, state and UTC hour: an alert reached nobody.
+   * `destinations`: of `count`, at least the first `MAX_LISTED_DESTINATIONS`.
    */
   unreached(
     alert: UnreachedAlert,
@@ -442,7 +424,7 @@ export const noticeTable = {
   },
 
   /**
-   * To the contacts, or to the operators if no contact remains, once per mailbox, cause and UTC day: the emails of a tenant
+   * To the contacts, or to the operators if none remains, once per mailbox, cause and UTC day: the emails of a tenant
    * to a mailbox are stopped. The event ID has only a hash of the mailbox.
    */
   stopped(recipient: Recipient, { reason, sinceMs }: EmailStop): Notice {

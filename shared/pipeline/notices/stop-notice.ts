@@ -17,9 +17,9 @@ export type StopNoticeDependencies = {
 };
 
 /**
- * Creates the function that queues the notice of a stop (docs/decisions/notices.md#stops): to the technical contacts, of
- * whom the sender skips those that are stopped, or to the operators if no contact remains. The caller must have written
- * the stop: if the last contacts are stopped at the same time, one of the calls finds none.
+ * Queues the notice of a stop (docs/decisions/notices.md#stops): to the technical contacts that are not stopped, or to
+ * the operators if none remains. The caller has written the stop: if the last contacts are stopped at the same time,
+ * one of the calls finds none.
  */
 export const createStopNotices = (
   { client, notices, accounts, stops }: StopNoticeDependencies,
@@ -34,11 +34,7 @@ export const createStopNotices = (
     return false;
   };
 
-  /**
-   * Repeating it within a day of the start has no effect.
-   *
-   * @param reportedAtMs when SQS accepted the message of the stop, which may wait longer than a day
-   */
+  /** Repeating it within a day of the start has no effect. The message that SQS accepted may wait longer. */
   return async (recipient: Recipient, stop: EmailStop, reportedAtMs: number): Promise<void> => {
     const { tenant } = recipient;
     const { sinceMs } = stop;

@@ -50,14 +50,11 @@ const hasNoRecord = ({ record }: Destination): number => (record ? 0 : 1);
 
 /**
  * Creates the check whether an event has reached none of its destinations (docs/decisions/notices.md#nobody-reached).
- *
- * @param scale factor for the delays between attempts
  */
 export const createUnreachedCheck = ({ notifications, deliveries, random }: CheckDependencies, scale: number) => {
   /**
-   * Reads the records of an alert by the IDs of its notifications. If a summary lists the alert, and it has reached
-   * nobody before, the record is that of the summary: until that is final, the alert may arrive. Those of which a record
-   * cannot be read have none.
+   * If a summary lists the alert, and it has reached nobody before, the record is that of the summary: until that is
+   * final, the alert may arrive.
    */
   const readRecords = async (keys: readonly DeliveryKey[]) => {
     const found = await deliveries.readReadable(keys);
@@ -70,9 +67,8 @@ export const createUnreachedCheck = ({ notifications, deliveries, random }: Chec
   };
 
   /**
-   * Returns the destinations, if the alert has reached none of them. A notification without a record has not been
-   * attempted yet, unless it was deleted. If it or its record cannot be read, it counts as one that has not received the
-   * alert, and does not receive it soon.
+   * A notification without a record has not been attempted yet, unless it was deleted. If it or its record cannot be
+   * read, it counts as one that does not receive the alert.
    */
   const unreachedIn = async (
     tenant: string,
@@ -96,14 +92,9 @@ export const createUnreachedCheck = ({ notifications, deliveries, random }: Chec
   };
 
   /**
-   * Reads 100 destinations at a time, strongly consistent, up to the first one that the alert has reached or may reach
-   * soon. The start is random, so that deliveries that fail one after the other find such a destination early.
-   *
-   * @param sk sort key of the event's delivery records
-   * @param ids the event's notifications
-   * @returns `reached` if the alert has reached a destination or its next attempt may reach one soon, `unattempted` if it
-   *   has not been attempted at one
-   * @throws ServiceError serviceUnavailable if keys stay unprocessed, UnprocessedKeyError or the SDK's error
+   * Reads 100 destinations at a time, up to the first one that the alert has reached or may reach soon. The start is
+   * random, so that deliveries that fail one after the other find such a destination early. @throws ServiceError
+   * serviceUnavailable, UnprocessedKeyError or the SDK's error
    */
   return async (
     tenant: string,

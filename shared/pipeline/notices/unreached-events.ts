@@ -29,8 +29,8 @@ export type UnreachedEventDependencies = {
 };
 
 /**
- * Creates the escalation of events that have reached none of their destinations (docs/decisions/notices.md#nobody-reached),
- * by the records as they are read. Repeating it has no effect.
+ * Escalates events that have reached none of their destinations (docs/decisions/notices.md#nobody-reached), by the
+ * records as they are read. Repeating it has no effect.
  */
 export const createUnreachedEvents = ({
   deliveries,
@@ -52,12 +52,6 @@ export const createUnreachedEvents = ({
     }
   };
 
-  /**
-   * Escalates an event.
-   *
-   * @param record a record of its deliveries
-   * @param found its destinations
-   */
   const escalate = async (
     event: EventHeader,
     record: DeliveryRecord,
@@ -109,9 +103,8 @@ export const createUnreachedEvents = ({
   };
 
   /**
-   * Escalates the alerts of a cancelled summary like alerts whose own delivery was cancelled: of those that had other
-   * destinations, the newest of each alarm and state, the newest 200 of them, among the newest records of the
-   * notification, up to 1 MB.
+   * Escalates the alerts of a cancelled summary that had other destinations like alerts whose own delivery was
+   * cancelled: the newest of each alarm and state, among the newest records of the notification, up to 1 MB.
    */
   const escalateAlertsOf = async ({ pk, event_id, updated_at_ms }: DeliveryRecord): Promise<void> => {
     // With a filter, a page has 1 MB whatever its limit.
@@ -141,10 +134,7 @@ export const createUnreachedEvents = ({
     escalate: (record: DeliveryRecord): Promise<void> =>
       record.notice === 'summary' && record.status === 'cancelled' ? escalateAlertsOf(record) : escalateAlert(record),
 
-    /**
-     * Escalates an event whose plan lists notifications that do not exist, if it has reached none of the others: nobody
-     * else learns of a notification that was deleted before its delivery was sent.
-     */
+    /** If the event has reached none of the others: nobody else learns of a notification that was deleted before. */
     async escalatePlan({
       event,
       notification_ids,

@@ -17,8 +17,7 @@ export type OptOutDependencies = {
 };
 
 /**
- * The page on which recipients stop and resume emails (docs/decisions/opt-out.md). GET and HEAD have no effect, because
- * mail services open links before their recipients do.
+ * The page of docs/decisions/opt-out.md. GET and HEAD have no effect: mail services open links before recipients do.
  */
 export const createOptOutHandler = ({
   optOutKeys,

@@ -69,10 +69,7 @@ const latencyMs = (processed: ProcessedMessage): number[] => {
   return job && isDelivered ? [Math.max(0, endedAtMs - job.body.accepted_at_ms)] : [];
 };
 
-/**
- * None for later attempts and rounds and for notices, and none if a circuit, a daily limit, a move or a lock postponed
- * it.
- */
+/** None for later attempts and for notices, and none if a circuit, a daily limit, a move or a lock postponed it. */
 const firstAttemptLatencyMs = ({ job, message, result }: ProcessedMessage, urls: QueueUrls): number[] => {
   const { firstAttemptAtMs } = result;
   const isPostponed = isRetry(message, urls) || lockWaitCount(message) > 0;
@@ -83,8 +80,8 @@ const firstAttemptLatencyMs = ({ job, message, result }: ProcessedMessage, urls:
 const LATE_SECONDS = 300;
 
 /**
- * How many seconds beyond the maximum delay the latest retry was first received. 0 unless those of at least two tenants
- * are 5 minutes late: a backlog of one delays only its own, because the queue is fair.
+ * By how much the latest retry was received too late. 0 unless those of two tenants are 5 minutes late: a backlog of
+ * one delays only its own, because the queue is fair.
  */
 export const lateRetrySeconds = (messages: readonly SQSRecord[], urls: QueueUrls): number => {
   const late = messages

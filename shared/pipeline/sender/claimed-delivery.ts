@@ -117,10 +117,7 @@ export class ClaimedDelivery {
     return { kind: 'cancelled' };
   }
 
-  /**
-   * Acknowledges the message even if the delivery cannot be recorded: returning it could send the alert twice. If
-   * bounces of a recorded one cannot be, the message is received again.
-   */
+  /** Acknowledges the message even if the delivery cannot be recorded: returning it could send the alert twice. */
   async recordDelivered(): Promise<DeliveryResult> {
     try {
       await this.persist(withStatus(this.record, 'delivered', this.nowMs));
@@ -148,9 +145,8 @@ export class ClaimedDelivery {
   }
 
   /**
-   * Updates the record, then sends a new message, even if the claim is lost (to another worker, or because the SDK
-   * repeated an applied write): when the message is received, its claim determines whether an attempt is due
-   * (docs/decisions/deliveries.md#retries-are-new-messages).
+   * Sends a new message even if the claim is lost (or the SDK repeated an applied write): its claim determines whether
+   * an attempt is due (docs/decisions/deliveries.md#retries-are-new-messages).
    */
   async #scheduleRetry(failure: Failure, waitMs: number): Promise<DeliveryResult> {
     const { job, record } = this;
@@ -161,10 +157,10 @@ export class ClaimedDelivery {
   }
 
   /**
-   * Ends a round. The order prevents loss if the worker crashes: store the message for the tenant
-   * (docs/decisions/deliveries.md#failed-messages), send the dead letter, update the record. Message and record have
-   * the same time of failure, which marks the message as current. The claim is held throughout. Only the dead letter
-   * and the stored message have the number of the next round (docs/decisions/deliveries.md#dead-letters).
+   * Ends a round: store the message for the tenant (docs/decisions/deliveries.md#failed-messages), send the dead
+   * letter, update the record, in this order, so that a crash loses nothing. Message and record have the same time of
+   * failure, which marks the message as current. Only the dead letter and the stored message have the number of the
+   * next round (docs/decisions/deliveries.md#dead-letters).
    */
   async deadLetter(failure: LoggedFailure): Promise<DeliveryResult> {
     const { job, record } = this;

@@ -43,10 +43,7 @@ type Reads = readonly [target: DeliveryTarget | undefined, isShadowed: boolean];
 /** The last 12 digits of a UUID are random: enough for the claims of one record, which is charged by size. */
 const CLAIM_ID_LENGTH = 12;
 
-/**
- * Creates the handler of a sender's queues. What follows is the way of a message, from top to bottom
- * (docs/decisions/deliveries.md): it is claimed, decided, sent and recorded.
- */
+/** Creates the handler of a sender's queues. From top to bottom, a message is claimed, decided, sent and recorded. */
 export const createDeliveryConsumer = (
   dependencies: SenderDependencies,
   parts: SenderParts,
@@ -290,10 +287,7 @@ export const createDelivery = (
     return { kind: 'not_due' };
   };
 
-  /**
-   * Returning the message would exhaust maxReceiveCount. The copy goes to the same queue: that of retries has a longer
-   * batching window.
-   */
+  /** Returning it would exhaust maxReceiveCount. To the same queue: that of retries has a longer batching window. */
   const waitForLock = async (job: DeliveryJob): Promise<DeliveryResult> => {
     const waits = lockWaitCount(job.message);
     const url = queueUrlOf(job.message, dependencies);

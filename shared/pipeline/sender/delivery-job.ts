@@ -88,9 +88,7 @@ const MIN_TIME_TO_WRITE_MS = 13_000;
 const FIRST_DELAY_MS = 250;
 const MAX_DELAY_MS = 1_000;
 
-/**
- * Repeats a write until it succeeds or no time is left: without the record, the recipient would get the alert twice.
- */
+/** Repeats a write while there is time: without the record, the recipient would get the alert twice. */
 export const persist = <Result>(
   { timeLeft }: Pick<DeliveryJob, 'timeLeft'>,
   write: () => Promise<Result>,

@@ -5,22 +5,19 @@ import { claimedLock, newestEventTime } from '../../domain/incident.ts';
 import { type DeliveryJob, persist, type SenderDependencies } from './delivery-job.ts';
 
 /**
- * One worker at a time delivers events of an incident to a notification. An event that is older than a delivered one is
- * not sent, so that no late CRITICAL reopens an incident (docs/decisions/deliveries.md#incident-order).
+ * One worker at a time delivers events of an incident to a notification, none older than a delivered one, so that no
+ * late CRITICAL reopens an incident (docs/decisions/deliveries.md#incident-order).
  */
 export type HeldLock = {
   /** The times of the newest delivered event, if it is newer than the one of the job. */
   newer: EventTime | undefined;
   /**
-   * Why the lock does not record that the event was delivered: it stays locked until its lease expires, and the message
-   * must be received again before an older event is sent.
+   * Why the lock does not record that the event was delivered. Its message must be received again before an older one.
    */
   error: unknown;
   /** Records in the lock that the event was delivered, and releases it. Never rejects. */
   advance: () => Promise<void>;
-  /**
-   * Releases the lock unless it was advanced. `isDecided`: false if a worker that crashed may have delivered the event.
-   */
+  /** Unless it was advanced. `isDecided`: false if a worker that crashed may have delivered the event. */
   release: (isDecided: boolean) => Promise<void>;
 };
 

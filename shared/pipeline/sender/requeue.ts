@@ -33,8 +33,7 @@ export const sendCopy = async (
 };
 
 /**
- * Returns the jobs that a tenant made due (docs/decisions/deliveries.md#retry-now). Never rejects: what cannot be read
- * is not due.
+ * The jobs that a tenant made due (docs/decisions/deliveries.md#retry-now). Never rejects: what is unread is not due.
  */
 export const findDue = async (
   { type, deliveries, clock }: Pick<SenderDependencies, 'type' | 'deliveries' | 'clock'>,
@@ -52,9 +51,8 @@ export const findDue = async (
 };
 
 /**
- * Moves first attempts of slow tenants to the retry queue, before they are claimed, so that they leave no record and
- * count as no attempt (docs/decisions/deliveries.md#slow-tenants). None is moved twice. The results reject if SQS
- * refuses the message.
+ * Moves first attempts of slow tenants to the retry queue, before they are claimed, so that they leave no record
+ * (docs/decisions/deliveries.md#slow-tenants). None is moved twice. The results reject if SQS refuses the message.
  */
 export const moveFirstAttempts = (
   dependencies: Pick<SenderDependencies, 'type' | 'queues' | 'queueUrls' | 'retryQueueUrl'>,

@@ -52,10 +52,7 @@ const createTestRun =
       : { status: 'failure', message, response_text: outcome.responseText, ...shown };
   };
 
-/**
- * What the function of a sender needs. Its handler takes a batch of the type's queue or retry queue, or a test of the
- * API.
- */
+/** What a sender needs. Its handler takes a batch of the type's queue or retry queue, or a test of the API. */
 export const senderFunction = <Type extends NotificationTypeId>(type: Type) => {
   const client = createDocumentClient();
   // The compiler knows the variables that all senders have only if the type is open.

@@ -45,7 +45,7 @@ const hasSummaries = (type: NotificationTypeId): boolean => notificationTypes[ty
 
 /**
  * What senders decide about summaries (docs/decisions/deliveries.md#summaries): an alert is sent at once, or listed in
- * the summary of its window, whose message reads the alarms.
+ * the summary of its window.
  */
 export const createSummaries = (
   { type, accounts, queues, queueUrls, retryQueueUrl, clock }: SenderDependencies,
@@ -84,9 +84,7 @@ export const createSummaries = (
     return { kind: 'summarized' };
   };
 
-  /**
-   * Also into its record. `late` without time for that and to send it, `empty` if a worker crashed between (1) and (2).
-   */
+  /** Also into its record. `late` without time to send it, `empty` if a worker crashed between (1) and (2). */
   const readSummary = async (delivery: ClaimedDelivery): Promise<Summary | 'late' | 'empty'> => {
     const { body, timeLeft } = delivery.job;
     const summary = await summarizedAlerts.read(body.event, () => timeLeft() >= MIN_TIME_TO_SUMMARIZE_MS);
@@ -97,7 +95,7 @@ export const createSummaries = (
   };
 
   /**
-   * A type without summaries cannot read their alerts: the escalation says how many alarms there are, and their state.
+   * A type without summaries cannot read the alerts: the escalation says how many alarms there are, and their state.
    */
   const forwarded: Decision = async (delivery) => {
     const { isSummary, notification } = delivery;
@@ -105,10 +103,7 @@ export const createSummaries = (
     return isUnsent && (await readSummary(delivery)) === 'empty' ? delivery.cancel() : typeChanged(delivery);
   };
 
-  /**
-   * If the account summarizes and the window has had its first alerts. An alert is counted once, at its first attempt.
-   * A refused one fails.
-   */
+  /** If the account summarizes and the window has had its first alerts. One is counted at its first attempt. */
   const listed =
     (refusalOf?: RefusalOf): Decision =>
     async (delivery) => {

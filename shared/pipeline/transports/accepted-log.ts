@@ -1,10 +1,7 @@
 import { logger } from '../../adapters/logger.ts';
 import type { Alert } from '../../domain/transport.ts';
 
-/**
- * Accepted messages use quotas of the AWS account, and no metric has the tenant that sends them
- * (docs/decisions/monitoring.md#what-is-logged).
- */
+/** Accepted messages use quotas of the AWS account (docs/decisions/monitoring.md#what-is-logged). */
 export const logAccepted = (
   message: 'email accepted' | 'sms accepted',
   { event, notificationId, deliveryId, trace }: Alert,

@@ -26,8 +26,8 @@ const builder = new XMLBuilder({ ignoreAttributes: false, attributeNamePrefix: '
 const term = (text: string) => ({ '@term': xmlAttribute(text) });
 
 /**
- * Returns an Atom entry (RFC 4287). Its ID is the same in all attempts, so the feed can deduplicate. The payload is
- * text, because content of type `application/json` requires base64 (section 4.1.3.3).
+ * An Atom entry (RFC 4287). The feed deduplicates by its ID. The payload is text, because content of type
+ * `application/json` requires base64 (section 4.1.3.3).
  */
 export const atomEntry = (
   { event, payload, deliveryId, eventTimeMs, delayMs, alarmUrl }: AlertMessage & Pick<Alert, 'deliveryId'>,

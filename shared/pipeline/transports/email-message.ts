@@ -58,9 +58,8 @@ export const withFooter = (html: string, text: string, link: { text: string; url
   ].join('');
 
 /**
- * Returns an email as HTML. It fits the screen of a phone: nothing has a width of its own, and words break anywhere.
- * Colors other than those of states are left to the email client, which may be dark. Email clients support only inline
- * styles, on tables best.
+ * It fits the screen of a phone: nothing has a width of its own, and words break anywhere. Other colors are left to the
+ * email client, which may be dark. Email clients support only inline styles, on tables best.
  */
 export const emailPage = (state: AlarmState, bar: string, heading: string, parts: readonly string[]): string =>
   [

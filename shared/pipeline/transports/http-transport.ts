@@ -62,10 +62,8 @@ export const secretsIn = (
 };
 
 /**
- * Sends an alert with one request and the headers of its trace. A test, which has no notification ID, and a heartbeat
- * have no circuit: failing alerts must neither affect them, nor they alerts. `endpoint`: if the URL is the operators'.
- *
- * @throws NoTimeLeftError
+ * Sends an alert with one request and the headers of its trace. Tests, which have no notification ID, and heartbeats
+ * have no circuit: failing alerts must not affect them. `endpoint`: of the operators. @throws NoTimeLeftError
  */
 export const sendByHttp = async (
   responses: HttpResponses,

@@ -9,8 +9,8 @@ import { webhookHeaders } from './webhook.ts';
 const messageType = { OK: 'RECOVERY', WARNING: 'WARNING', CRITICAL: 'CRITICAL' } as const;
 
 /**
- * Returns a message of the VictorOps REST endpoint as JSON: the webhook payload and the fields of the router. `entity_id`
- * is the same from trigger to recovery. Times are epoch seconds. `vo_annotate.u.` and a label begin the name of a link.
+ * The VictorOps REST endpoint: the webhook payload and its own fields. `entity_id` is the same from trigger to
+ * recovery. Times are epoch seconds. `vo_annotate.u.` and a label begin the name of a link.
  */
 export const routerEvent = (alert: AlertMessage): string => {
   const { event, payload, eventTimeMs, delayMs, alarmUrl } = alert;
@@ -42,10 +42,7 @@ export const routerResponses: HttpResponses = {
 
 const operatorsEndpoint: OperatorsEndpoint = { name: 'the incident router', faults: /^5..$/ };
 
-/**
- * A webhook call (docs/api.md#what-arrives-where) with the keys in the path. It reads the response body, because the
- * router also returns 200 for events it rejects.
- */
+/** A webhook call with the keys in the path. It reads the body: the router also returns 200 for events it rejects. */
 export const createRouterTransport =
   (accounts: Pick<AccountRepository, 'webhookCredentials'>, http: HttpClient, endpoint: string): Transport =>
   async (alert, { api_key: apiKey = '', routing_key: routingKey }) => {

@@ -78,8 +78,8 @@ const fill = (characters: readonly SentCharacter[]): Part => {
 };
 
 /**
- * A single character outside GSM-7 would switch the text to UCS-2, with less than half the capacity: such characters
- * are replaced if the part then has more characters of the original.
+ * One character outside GSM-7 would switch the text to UCS-2, with less than half the capacity: such characters are
+ * replaced if the part then has more characters of the original.
  */
 const toPart = (fullText: string): Part => {
   const composed = fullText.normalize('NFC');

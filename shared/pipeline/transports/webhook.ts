@@ -26,8 +26,8 @@ const namesOf = ({ headers, url }: ShownRequest): string[] => {
 };
 
 /**
- * What a test shows of its request: neither values of headers, nor user, password and query of the URL, nor a body that
- * repeats them, nor one whose search takes too long (docs/decisions/api.md#test-operations).
+ * What a test shows of its request: neither secrets, nor a body that repeats them, nor one whose search takes too long
+ * (docs/decisions/api.md#test-operations).
  */
 export const sentRequest = (request: ShownRequest): SentRequest => {
   const { url, body } = request;
@@ -57,8 +57,7 @@ const signingKey = (secret: string): KeyObject => {
 export type WebhookSigners = { token?: string | undefined; secrets: readonly string[] };
 
 /**
- * The token (docs/api.md#webhook-headers) and a Standard Webhooks 1.0.0 signature per secret. `deliveryId`: the same
- * for all retries.
+ * The token (docs/api.md#webhook-headers) and a Standard Webhooks 1.0.0 signature per secret, by one ID in all retries.
  */
 export const webhookHeaders = (
   { token, secrets }: WebhookSigners,
