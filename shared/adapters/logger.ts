@@ -17,7 +17,6 @@ const keys: Record<string, unknown> = {};
  * Powertools is created for the first line: it takes 3 ms of a cold start.
  */
 export const logger = {
-  /** Adds fields to all further lines. */
   appendKeys: (fields: LogFields): void => {
     Object.assign(keys, fields);
   },

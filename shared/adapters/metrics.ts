@@ -1,6 +1,5 @@
 import { hasTotal, isOnlyTotal, METRICS_NAMESPACE } from '../domain/delivery-metrics.ts';
 
-/** The largest number of values of a metric in a line of the embedded metric format. */
 const MAX_VALUES = 100;
 
 type Values = Readonly<Record<string, number | readonly number[]>>;
@@ -72,7 +71,6 @@ export const count = (counts: Readonly<Record<string, number>>): void => emitMet
 export const oldestAgeSeconds = (sentAtMs: readonly number[], nowMs: number): number =>
   sentAtMs.length === 0 ? 0 : Math.max(0, Math.round((nowMs - Math.min(...sentAtMs)) / 1000));
 
-/** Returns the number of occurrences of each name. */
 export const tally = (names: readonly string[]): Record<string, number> => {
   const counts: Record<string, number> = {};
   for (const name of names) counts[name] = (counts[name] ?? 0) + 1;

@@ -5,7 +5,6 @@ import { awsConfig } from './aws-client.ts';
 /** The maximum number of messages in a batch (AWS limit). */
 export const MAX_PUBLISHED = 10;
 
-/** A message with the attributes that subscriptions can filter by. */
 export type TopicMessage = { body: MessageBody; attributes: Readonly<Record<string, string>> };
 
 /** The result of a message: `rejected` if SNS never accepts it. */

@@ -53,7 +53,6 @@ const LOCK_WAIT_COUNT = 'lock_wait_count';
 
 type MessageAttributes = Record<string, { DataType: 'String' | 'Number'; StringValue: string }>;
 
-/** Returns the bytes that SQS counts for message attributes: their names, types and values. */
 const attributeBytes = (attributes: MessageAttributes): number =>
   Object.entries(attributes).reduce(
     (bytes, [name, { DataType, StringValue }]) => bytes + Buffer.byteLength(name + DataType + StringValue),
@@ -75,7 +74,6 @@ const numberAttribute = (name: string, value: number): MessageAttributes => ({
 
 const lockWaitAttributes = (count = 0): MessageAttributes => (count > 0 ? numberAttribute(LOCK_WAIT_COUNT, count) : {});
 
-/** Packs messages, in order, into batches within the SQS limits of entries and bytes. */
 export const packBatches = <Message extends OutgoingMessage>(messages: readonly Message[]): Message[][] => {
   const packed: Message[][] = [];
   let bytesLeft = 0;

@@ -11,7 +11,6 @@ export type Received<Body> = { message: SQSRecord; body: Body };
 
 export type Counts = Readonly<Record<string, number>>;
 
-/** Why a message could not be processed: an internal error, or DynamoDB throttles its tenant's partition key. */
 type ProcessingFailure = 'internal_error' | 'throttled_keys';
 
 export type Handled = {
@@ -25,19 +24,15 @@ export type Handled = {
   waitsSinceMs?: number;
 };
 
-/** Metrics besides those of all consumers. */
 export type HandledBatch = {
   handled: readonly Handled[];
   /** Counts of the whole stack. */
   counts?: Counts;
   metrics?: Counts;
-  /** Metrics with several values. */
   values?: Readonly<Record<string, readonly number[]>>;
-  /** By how many seconds messages were received too late. */
   lateSeconds?: number;
 };
 
-/** How messages return to their queue. */
 export type ReturnOptions = {
   /** The dimension of the metrics, and a log field. */
   dimension: { function: FunctionName } | { type: string };
@@ -70,7 +65,6 @@ export const createMessageReturn = ({
     });
   };
 
-  /** Logs why a message could not be processed. */
   const logError = (message: SQSRecord, ids: Ids, error: unknown): ProcessingFailure => {
     const { messageId: message_id, attributes } = message;
     const tenant_id = ids.tenant_id ?? attributes.MessageGroupId;

@@ -28,7 +28,6 @@ const failureAbove = (above: AboveLimit, nowMs: number): Partial<Failure> => {
   return { result: 'throttled', countsAsAttempt: false, retryAfterMs };
 };
 
-/** When a message was counted, ms since the epoch. */
 type Reserved = { tenant: string; timeMs: number };
 
 /**
@@ -86,7 +85,6 @@ export const createDailyLimit = (
 /** The daily limits of a type: of alerts, of notices, and of summaries, so that none uses up the limit of another. */
 export type MessageLimits = { alerts: DailyLimit; notices: DailyLimit; summaries: DailyLimit };
 
-/** Returns the daily limit that counts an alert. */
 export const limitOfAlert = ({ alerts, notices, summaries }: MessageLimits, { notice }: Alert): DailyLimit => {
   if (!notice) return alerts;
   return notice.kind === 'summary' ? summaries : notices;

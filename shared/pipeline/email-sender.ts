@@ -158,7 +158,6 @@ export const createEmailSender = (
   };
 };
 
-/** What the function of a type that sends emails needs. */
 export const emailFunction = <Type extends 'email' | 'technicalContactsEmail'>(type: Type) => {
   const { client, accounts, queues, limits, sharedRate, sender } = summarizingFunction(type);
   const environment = parseEnvironment<'send-email' | 'send-technicalContactsEmail'>(senderName(type));

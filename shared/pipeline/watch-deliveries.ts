@@ -10,7 +10,6 @@ import type { Clock } from '../domain/time.ts';
 import type { ParsedEnvironment } from '../environment.ts';
 import { reportMessage } from './report-messages.ts';
 
-/** What a stream record says, with its index in the batch. */
 type Change = DeliveryKey & {
   index: number;
   happened: DeliveryHappening | undefined;
@@ -58,7 +57,6 @@ const failuresReport = (changes: readonly Change[]): Report[] => {
 
 const tenantOf = ({ pk }: DeliveryKey): string => parseDeliveryPartition(pk).tenant;
 
-/** Returns the messages about the changes of a batch: one for each event, and one for the failures of a notification. */
 const reportsOf = (changes: readonly Change[]): Report[] => [
   ...[...Map.groupBy(changes, (change) => `${change.sk} ${tenantOf(change)}`).values()].flatMap(eventReport),
   ...[...Map.groupBy(changes, ({ pk }) => pk).values()].flatMap(failuresReport),

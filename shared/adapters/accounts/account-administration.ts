@@ -39,7 +39,6 @@ export type AccountDescription = {
   emailOffSinceMs: number | undefined;
 };
 
-/** Another request replaced the signing secret between the read and the write. */
 export class ConcurrentRotationError extends Error {
   override name = 'ConcurrentRotationError';
 
@@ -52,7 +51,6 @@ export class ConcurrentRotationError extends Error {
 export const createAccountAdministration = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
   const read = (tenant: string) => readAccount(client, table, tenant);
 
-  /** Sets attributes of an account, and removes those that are undefined. */
   const setAttributes = (tenant: string, attributes: Item, condition?: Condition) => ({
     Update: { TableName: table, Key: accountKey(tenant), ...attributesUpdate(attributes, condition) },
   });
@@ -73,11 +71,9 @@ export const createAccountAdministration = (client: DynamoDBDocumentClient, tabl
   return {
     describe: async (tenant: string): Promise<AccountDescription> => describe(await read(tenant)),
 
-    /** Creates missing credentials: the first writer wins. */
     describeWithCredentials: async (tenant: string): Promise<AccountDescription> =>
       describe(await withCredentials(client, table, tenant, await read(tenant))),
 
-    /** Returns the function that reads a limit of a tenant: its override, or else that of the deployment. */
     currentLimit:
       (name: LimitName, settings: TenantLimits): LimitOf =>
       async (tenant) =>

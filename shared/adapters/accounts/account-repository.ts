@@ -20,28 +20,22 @@ import { getItem, type Item, storedPeriod } from '../dynamodb/items.ts';
 /** The token and signing secrets (`whsec_…`) of webhooks, with a replaced one until it stops signing. */
 export type WebhookCredentials = { token: string; secrets: string[] };
 
-/** Returns the primary key of a tenant's account (table Accounts). */
 export const accountKey = (tenant: string) => ({ pk: `account#${tenant}` });
 
 const storedSummaries = z.object({ email_after: z.number(), sms_after: z.number(), window_minutes: z.number() });
 
 const storedAccount = z.object({
-  /** Sent with every webhook request. */
   webhook_token: z.optional(z.string()),
-  /** The current signing secret, `whsec_…`. */
   webhook_secrets: z.optional(z.array(z.string())),
   /** The replaced signing secret, if any. It also signs until `until_ms`, ms since the epoch. */
   retired_secrets: z.optional(z.array(z.object({ secret: z.string(), until_ms: z.number() }))),
   technical_contacts: z.optional(z.array(z.string())),
   /** IDs of notifications to which escalations also go. */
   escalation_notifications: z.optional(z.array(z.string())),
-  /** When alerts are summarized, if they are. */
   summaries: z.optional(storedSummaries),
   /** The IANA time zone of emails, unless it is the default. */
   time_zone: z.optional(z.string()),
-  /** The period of shadow mode, if there is or was one. */
   shadow: z.optional(storedPeriod),
-  /** When operators turned off its emails, if they are off. */
   email_off_since_ms: z.optional(z.number()),
   /** Earlier periods of shadow mode, whose events may still be queued. */
   ended_shadows: z.optional(z.array(storedPeriod)),
@@ -62,25 +56,21 @@ const CACHE_MS = 60_000;
 
 export type LimitOf = (tenant: string) => Promise<number>;
 
-/** An account that is being read or was read. */
 type CachedAccount = {
   account: Promise<StoredAccount>;
   untilMs: number;
   isInShadowMode?: boolean;
 };
 
-/** Returns the account of a tenant, strongly consistent. A missing item has no attributes. */
 export const readAccount = async (
   client: DynamoDBDocumentClient,
   table: string,
   tenant: string,
 ): Promise<StoredAccount> => parseAccount((await getItem(client, table, accountKey(tenant))) ?? {});
 
-/** Returns the period of shadow mode unless it is over. */
 export const shadowOf = ({ shadow }: StoredAccount, nowMs: number): WithheldPeriod | undefined =>
   shadow && !isOver(shadow, nowMs) ? shadow : undefined;
 
-/** Returns the replaced secret if it still signs. */
 export const stillSigning = ({ retired_secrets: retired = [] }: StoredAccount, nowMs: number) =>
   retired.filter(({ until_ms }) => until_ms > nowMs).slice(0, 1);
 
@@ -129,7 +119,6 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
     };
 
   return {
-    /** Returns the tenant's webhook token and signing secrets, created on first use and cached for a minute. */
     async webhookCredentials(tenant: string): Promise<WebhookCredentials> {
       const entry = cached(tenant);
       // The next caller finds the credentials that this one creates.

@@ -35,19 +35,16 @@ const storedMailbox = z.object({
   resume_count: time,
 });
 
-/** Returns the stop in an item of the table that applies at a time, or undefined. */
 export const storedStop = (item: Item, nowMs: number): EmailStop | undefined =>
   stopsAt(storedMailbox.parse(item), nowMs)[0];
 
 /** The attributes of which every change of a stop changes one, to a value that it never had. */
 const VERSION = ['opted_out_at_ms', 'complained_at_ms', 'bounced_until_ms', 'resumed_at_ms'] as const;
 
-/** The prefix of the keys of mailboxes. */
 export const EMAIL_STOP_PREFIX = 'email_stop';
 
 const keyOf = (recipient: Recipient) => ({ pk: `${EMAIL_STOP_PREFIX}#${mailboxHash(recipient)}#${recipient.tenant}` });
 
-/** How often a change is decided again after another one. */
 const MAX_ATTEMPTS = 5;
 
 /** Tests are sent in spite of a bounce at most this often. */
@@ -128,7 +125,6 @@ export const createEmailStops = (client: DynamoDBDocumentClient, table: string, 
     audit({ action: 'resume-email', target_id: mailboxHash(recipient) });
 
   return {
-    /** Returns the stop of the emails of a tenant to a mailbox, or undefined. Strongly consistent. */
     find: async (recipient: Recipient): Promise<EmailStop | undefined> => stopsAt(await read(recipient), clock())[0],
 
     /** Returns the function that finds the stop of one of these addresses. @throws ServiceError serviceUnavailable */
@@ -166,11 +162,9 @@ export const createEmailStops = (client: DynamoDBDocumentClient, table: string, 
       return (await change(recipient, decide, resumeEntry(recipient, audit))).isChanged;
     },
 
-    /** Stops the emails after a complaint about one. Repeating it changes nothing. */
     complain: (recipient: Recipient, sentAtMs: number): Promise<EmailStop | undefined> =>
       begin(recipient, 'complained', (state, nowMs) => afterComplaint(state, sentAtMs, nowMs)),
 
-    /** Stops the emails for a time after one bounced. Repeating it changes nothing. */
     bounce: (recipient: Recipient, sentAtMs: number): Promise<EmailStop | undefined> =>
       begin(recipient, 'bounced', (state, nowMs) => afterBounce(state, sentAtMs, nowMs)),
 
@@ -191,7 +185,6 @@ export const createEmailStops = (client: DynamoDBDocumentClient, table: string, 
       return isWritten ? nowMs : undefined;
     },
 
-    /** Gives back a claimed test that was not sent. */
     async giveBackTest(recipient: Recipient, claimedAtMs: number): Promise<void> {
       await update(keyOf(recipient), {
         UpdateExpression: 'REMOVE tested_at_ms',

@@ -8,7 +8,6 @@ import { getItem, type Item } from '../dynamodb/items.ts';
 /** The item of the stack with the key of opt-out links (table Accounts). It belongs to no tenant. */
 const KEY = { pk: 'opt_out_keys' };
 
-/** The key in Base64. */
 const storedKey = z.object({ current: z.optional(z.string()) });
 
 const CACHE_MS = 60_000;
@@ -22,7 +21,6 @@ const keyOf = (item: Item | undefined): Buffer | undefined => {
 export const createOptOutKeys = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
   let cached: { key: Promise<Buffer>; untilMs: number } | undefined;
 
-  /** Returns the stored key, strongly consistent; undefined if there is no link yet. */
   const find = async (): Promise<Buffer | undefined> => keyOf(await getItem(client, table, KEY));
 
   const create = async (): Promise<Buffer | undefined> => {
@@ -43,7 +41,6 @@ export const createOptOutKeys = (client: DynamoDBDocumentClient, table: string, 
   return {
     find,
 
-    /** Returns the key of new links, created on first use and cached for a minute. */
     current(): Promise<Buffer> {
       if (cached && cached.untilMs > clock()) return cached.key;
       const key = readCurrent();

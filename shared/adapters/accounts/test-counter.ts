@@ -6,13 +6,11 @@ import { FUNCTION_TIMEOUT_MS } from '../../domain/timeouts.ts';
 import { createConditionalUpdate } from '../dynamodb/conditional-writes.ts';
 import { dailyCounter } from '../dynamodb/counters.ts';
 
-/** The maximum number of tests of a tenant at a time. */
 export const MAX_CONCURRENT_TESTS = 20;
 
 /** A running test: it counts until it has ended, or its function, which may crash, has timed out. */
 export type TestLease = { tenant: string; startedAtMs: number; id: string };
 
-/** The lease of a test, or which limit the tenant has reached. */
 export type StartedTest =
   | { kind: 'started'; lease: TestLease }
   | { kind: 'daily_limit' }
@@ -28,7 +26,6 @@ export const createTestCounter = (client: DynamoDBDocumentClient, table: string,
   const update = createConditionalUpdate(client, table);
 
   return {
-    /** Starts a test if the tenant has not reached `limit`, the tests per UTC day, and runs fewer than 20. */
     async start(tenant: string, limit: number): Promise<StartedTest> {
       if (limit < 1) return { kind: 'daily_limit' };
       const startedAtMs = clock();

@@ -27,7 +27,6 @@ export const createAuditLog = (
     };
 
   return {
-    /** Returns what records the changes of one request or command, in their transactions. */
     by,
 
     /** Records what changes no table. Call it before the change, so that none happens without an entry. */
@@ -42,7 +41,6 @@ export type AuditLog = ReturnType<typeof createAuditLog>;
 /** The times of the entries to read, in ms since the epoch, both included. */
 export type AuditRange = { fromMs: number; toMs: number; isReverse: boolean };
 
-/** A page of entries. `start` is the ID to start with, or null. */
 type AuditPage = AuditRange & { start: string | null; pageSize: number };
 
 /** Reads audit entries (table Audits), strongly consistent. */

@@ -12,7 +12,6 @@ import { CONFLICT_PREFIX, parseRecord } from './stored-record.ts';
 
 const storedConflict = z.object({ sk: z.string(), conflict_at_ms: z.number() });
 
-/** Conditions on the records of a page. Times are ms since the epoch. */
 export type DeliveryFilter = {
   statuses?: readonly DeliveryStatus[] | undefined;
   alarmId?: string | undefined;
@@ -33,7 +32,6 @@ export type DeliveryPage = {
   readUnits: number;
 };
 
-/** Returns the filter of a query or a scan, or undefined without a condition. */
 export const filterExpression = ({ statuses = [], alarmId, entityId, ...filter }: DeliveryFilter) => {
   const idOf = (id: string | undefined) => (id === undefined ? undefined : shortenedId(id));
   const conditions = [
@@ -67,7 +65,6 @@ const readableRecord = (item: Item): DeliveryRecord | undefined => {
   }
 };
 
-/** Creates the reads of delivery records and conflicts (table Deliveries). */
 export const createDeliveryReader = (client: DynamoDBDocumentClient, table: string) => {
   /**
    * Returns a page of deliveries by event time, newest first, strongly consistent. With a filter, it evaluates 1 MB
@@ -127,7 +124,6 @@ export const createDeliveryReader = (client: DynamoDBDocumentClient, table: stri
 
     listPage,
 
-    /** Returns a notification's deliveries by event time, newest first. */
     async listNewest(
       notification: NotificationKey,
       limit: number,

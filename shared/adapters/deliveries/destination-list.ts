@@ -44,7 +44,6 @@ export const createDestinationListWriter =
   };
 export type WriteDestinationList = ReturnType<typeof createDestinationListWriter>;
 
-/** Reads the destinations of an event from the key of any of its deliveries. @throws MissingDestinationsError */
 export const createDestinationListReader =
   (client: DynamoDBDocumentClient, table: string) =>
   async (delivery: DeliveryKey): Promise<string[]> => {

@@ -11,7 +11,6 @@ import { batchWrite } from '../dynamodb/batches.ts';
 import { type Item, queryPages, zlib } from '../dynamodb/items.ts';
 import type { ItemKey } from '../dynamodb/read-each.ts';
 
-/** The maximum number of items that a query reads. */
 const QUERY_LIMIT = 100;
 
 const storedMessage = z.object({
@@ -55,7 +54,6 @@ const toMessage = (partition: NotificationKey, item: Item): FailedMessage => {
   };
 };
 
-/** Reads and deletes the bodies of failed deliveries. */
 export const createFailedMessageList = (client: DynamoDBDocumentClient, table: string) => ({
   /** Yields messages in groups, oldest failure first: from `sinceMs` and after `after` until `untilMs`, exclusive. */
   async *list(

@@ -17,7 +17,6 @@ import { zlib } from '../dynamodb/items.ts';
 /** The retention period of the bodies, the same as that of dead letters. */
 export const FAILED_MESSAGE_RETENTION_SECONDS = 14 * 86_400;
 
-/** Returns the position of a message in the order of failures. */
 export const failurePosition = (failedAtMs: number, recordKey: Pick<DeliveryKey, 'sk'>): string =>
   `${sortableTime(failedAtMs)}#${hashPart(recordKey)}`;
 

@@ -32,7 +32,6 @@ const storedLock = z.object({
   ttl: z.number(),
 });
 
-/** A claimed lock. */
 export type ClaimedLock = IncidentClaim & {
   /** The event of a worker that crashed, which it may have delivered. Its release keeps it unless it is its own. */
   interrupted?: LockingEvent | undefined;
@@ -46,7 +45,6 @@ const newestOf = (item: Item | undefined) => {
 const CLAIM =
   'SET claim_id = :claim_id, lease_until_ms = :lease_until_ms, locking_event = :event, #ttl = :ttl, advance_count = if_not_exists(advance_count, :count)';
 
-/** Returns the attributes that store an event as the newest. */
 const advanced = ({ advance_count }: IncidentLock, { producedAtMs, acceptedAtMs }: EventTime) => ({
   advance_count: advance_count + 1,
   newest_event_at_ms: producedAtMs,

@@ -54,7 +54,6 @@ export type AddedFailures = Omit<NotificationFailures, 'notificationId' | 'lastR
   failedIds: readonly string[];
 };
 
-/** Parses the item of a notification's failures. @throws ZodError if the item is invalid */
 export const parseFailures = (item: Item): NotificationFailures => {
   const { sk, failed_count, failed_ids, first_failed_at_ms, last_failed_at_ms, last_reason } =
     storedFailures.parse(item);
@@ -72,7 +71,6 @@ export const createFailureWriter = (client: DynamoDBDocumentClient, table: strin
   const update = createConditionalUpdate(client, table);
   type Key = { pk: string; sk: string };
 
-  /** Counts the oldest listed failures, unless they were counted since the item was read. */
   const countOldest = async (key: Key, item: Item): Promise<void> => {
     const { failed_ids, failed_count } = storedFailures.parse(item);
     if (failed_ids.size <= MAX_LISTED_FAILURES) return;

@@ -19,7 +19,6 @@ export const createOutages = (client: DynamoDBDocumentClient, table: string) => 
   const update = createConditionalUpdate(client, table);
   const keyOf = (notification: NotificationKey) => ({ pk: outagePartition(notification), sk: 'outage' });
 
-  /** The last outage, strongly consistent. */
   const read = async (notification: NotificationKey): Promise<Outage | undefined> => {
     const item = await getItem(client, table, keyOf(notification));
     return item && storedOutage.parse(item);

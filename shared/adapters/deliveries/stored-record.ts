@@ -4,7 +4,6 @@ import type { Item } from '../dynamodb/items.ts';
 /** Sort key prefix of conflicts. Records start with digits, locks with `incident#`. */
 export const CONFLICT_PREFIX = 'conflict#';
 
-/** Parses the item of a delivery record. @throws ZodError if the item is invalid */
 export const parseRecord = (item: Item): DeliveryRecord => deliveryRecord.parse(item);
 
 export const parseEmailReports = (item: Item) => emailReports.parse(item);
@@ -19,7 +18,6 @@ export const heldBy = ({ claim_id, lease_until_ms }: { claim_id: string; lease_u
   ExpressionAttributeValues: { ':claim_id': claim_id, ':lease_until_ms': lease_until_ms },
 });
 
-/** Returns the condition that a record has not changed since it was read. */
 export const unchanged = (record: DeliveryRecord) => {
   const { ConditionExpression, ExpressionAttributeValues } = heldBy(record);
   return {

@@ -17,13 +17,11 @@ const streamRecord = z.object({
   }),
 });
 
-/** A write of a delivery record: the record before and after it. */
 export type RecordChange = { before: DeliveryRecord; after: DeliveryRecord };
 
 /** Conflicts and incident locks have the partition keys of records. Sort keys of records start with digits. */
 const isDelivery = (pk: string, sk: string): boolean => pk.startsWith('delivery#') && /^\d/.test(sk);
 
-/** Returns the key of a delivery record from a record of the stream, or undefined for another or an unreadable one. */
 export const deliveryKeyOf = (record: { dynamodb?: { Keys?: unknown } | undefined }): DeliveryKey | undefined => {
   const { data } = keys.safeParse(record.dynamodb?.Keys);
   return data && isDelivery(data.pk.S, data.sk.S) ? { pk: data.pk.S, sk: data.sk.S } : undefined;

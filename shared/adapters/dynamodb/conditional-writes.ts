@@ -62,7 +62,6 @@ export type Written =
   | { isWritten: true; item: Item | undefined; existing?: undefined }
   | { isWritten: false; item?: undefined; existing: Item | undefined };
 
-/** Returns the result of a write with `RETURN_EXISTING`, repeated while it conflicts with a transaction. */
 export const orExisting = async (write: () => Promise<{ Attributes?: Item | undefined }>): Promise<Written> => {
   try {
     return { isWritten: true, item: (await retryConflicts(write)).Attributes };
@@ -78,7 +77,6 @@ export type ConditionalUpdate = Pick<
   'UpdateExpression' | 'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'
 >;
 
-/** The condition of an update. */
 export type Condition = Omit<ConditionalUpdate, 'UpdateExpression'>;
 
 /** Creates the function that updates an item of a table. It returns the item after the update. */

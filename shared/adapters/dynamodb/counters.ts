@@ -13,7 +13,6 @@ export type MessageCounter =
   | `${'sms' | 'email' | 'managed'}_notices`
   | `${'sms' | 'email'}_summaries`;
 
-/** What is counted for each tenant and UTC day. */
 type DailyCounter =
   | MessageCounter
   | 'tests'
@@ -33,9 +32,7 @@ export const dailyCounter = (name: DailyCounter, tenant: string, timeMs: number)
 });
 
 const storedCounter = z.object({
-  /** How much of an amount was taken. */
   used: z._default(z.number(), 0),
-  /** What was taken once. */
   ids: z._default(z.set(z.string()), new Set()),
 });
 

@@ -14,7 +14,6 @@ export class UnprocessedKeyError extends Error {
   }
 }
 
-/** DynamoDB left items unprocessed in every attempt. */
 export class UnprocessedItemsError extends Error {
   override readonly name = 'UnprocessedItemsError';
   readonly $retryable = throttling;

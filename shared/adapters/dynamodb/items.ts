@@ -11,16 +11,13 @@ import * as z from 'zod/mini';
 /** The options of document clients: attributes that are undefined are not written. */
 export const documentOptions = { marshallOptions: { removeUndefinedValues: true } };
 
-/** The attributes of an item by name. */
 export type Item = Record<string, unknown>;
 
 /** A stored period: the end is exclusive. */
 export const storedPeriod = z.object({ from_ms: z.number(), until_ms: z.number() });
 
-/** A put or delete in a BatchWriteItem request. */
 export type WriteRequest = NonNullable<BatchWriteCommandInput['RequestItems']>[string][number];
 
-/** The attributes to read. Default: all. */
 export type Projection = Pick<GetCommandInput, 'ProjectionExpression' | 'ExpressionAttributeNames'>;
 
 /** Returns an item, strongly consistent, or undefined if it does not exist. */
@@ -40,7 +37,6 @@ export async function* queryPages(
   for await (const { Items = [] } of paginateQuery({ client }, query)) yield Items;
 }
 
-/** Yields the items of a query one by one. Reads lazily. */
 export async function* queryItems(...query: Parameters<typeof queryPages>): AsyncGenerator<Item> {
   for await (const items of queryPages(...query)) yield* items;
 }

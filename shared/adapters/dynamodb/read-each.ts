@@ -6,7 +6,6 @@ import type { Item, Projection } from './items.ts';
 
 /** The maximum number of keys in a BatchGetItem request (AWS limit). */
 export const MAX_BATCH_KEYS = 100;
-/** The maximum delay before the second read of unprocessed keys. */
 const SECOND_READ_DELAY_MS = 50;
 
 /** Reads up to 100 items of one table by key (AWS limit), strongly consistent by default. */
@@ -20,7 +19,6 @@ export const batchGetItems = async (
   return { items: Responses?.[table] ?? [], unprocessedKeys: UnprocessedKeys?.[table]?.Keys ?? [] };
 };
 
-/** The primary key of an item in a table with a sort key. */
 export type ItemKey = { pk: string; sk: string };
 
 type Read = PromiseWithResolvers<Item | undefined> & { key: ItemKey };

@@ -6,10 +6,8 @@ import { getItem } from '../dynamodb/items.ts';
 import { type TransactItem, transact } from '../dynamodb/transactions.ts';
 import { targetPartition } from './notification-targets.ts';
 
-/** The maximum number of attempts at a recount while the notifications change. */
 const MAX_ATTEMPTS = 10;
 
-/** Returns the primary key of a tenant's notification counter (table Notifications). */
 const counterKey = (tenant: string) => ({ pk: `quota#${tenant}`, sk: 'notifications' });
 
 const storedCounter = z.object({

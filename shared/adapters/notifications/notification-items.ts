@@ -40,10 +40,8 @@ const MAX_TARGET_BYTES = 300 * 1024;
 
 export const chunkPartition = (tenant: string): string => `chunk#${tenant}`;
 
-/** A version of a notification, and the number of its chunks. */
 export type Version = { version: string; chunks: number };
 
-/** Returns the keys of all chunks of a version, in order. */
 export const chunkKeys = ({ tenant, id }: NotificationKey, { version, chunks }: Version) =>
   Array.from({ length: chunks }, (_, index) => ({
     pk: chunkPartition(tenant),
@@ -82,7 +80,6 @@ const splitBytes = (bytes: Buffer, size: number): Buffer[] =>
     bytes.subarray(index * size, (index + 1) * size),
   );
 
-/** Returns the target and chunk items of a version of a notification. */
 export const notificationItems = (
   key: NotificationKey,
   version: string,

@@ -28,7 +28,6 @@ export type VersionedNotification = {
   stored: Version & Pick<StoredTarget, 'signing_secrets' | 'mutes'>;
 };
 
-/** The maximum number of attempts to read a notification that is replaced during the read. */
 const MAX_READ_ATTEMPTS = 5;
 
 /** Compares like DynamoDB: IDs are ASCII, so UTF-16 order equals byte order. */

@@ -87,7 +87,6 @@ type GivenLimit = number | (() => Promise<number>);
 type NewNotification = {
   attributes: NotificationAttributes;
   audit: Audit;
-  /** The maximum number of the tenant's notifications. Default: none */
   limit?: GivenLimit | undefined;
   /** Identifies the request: if it is repeated within 24 hours, nothing is created. */
   request?: IdempotentRequest | undefined;
@@ -99,7 +98,6 @@ type NewVersion<Others> = {
   attributes: NotificationAttributes;
   condition: Condition;
   old?: Version & Pick<StoredTarget, 'mutes'>;
-  /** The other items of the transaction. */
   others: Others;
   signingSecrets?: SigningSecrets | undefined;
 };
@@ -115,7 +113,6 @@ type Replacement = {
 
 type Condition = { ConditionExpression: string; ExpressionAttributeValues?: Item };
 
-/** Returns the condition that the target has not changed since it was read. */
 const isUnchanged = ({ version }: Item): Condition =>
   version === undefined
     ? { ConditionExpression: 'attribute_exists(pk) AND attribute_not_exists(version)' }
@@ -251,7 +248,6 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
       return (await write(written)).length === 0;
     },
 
-    /** Deletes a notification. @returns false if it did not exist */
     async delete(key: NotificationKey, audit: Audit): Promise<boolean> {
       if (!isStoredNotificationId(key.id)) return false;
       return deleteNotification(key, audit);

@@ -25,7 +25,6 @@ export const projectedTarget = z.object({
   mutes: z.optional(z.array(storedPeriod)),
 });
 
-/** The projection of the attributes that a delivery and lists of deliveries need. */
 export const TARGET_PROJECTION = {
   ProjectionExpression: 'pk, sk, #type, #fields, webhook_request, ordered, signing_secrets, #label, mutes',
   ExpressionAttributeNames: { '#type': 'type', '#fields': 'fields', '#label': 'label' },
@@ -62,7 +61,6 @@ export const omitUnreadable = (error: unknown): undefined => {
   if (!(error instanceof UnreadableNotificationError)) throw error;
 };
 
-/** Pending reads of delivery targets. */
 export type TargetReads = {
   /** Resolves as soon as this target is read. @throws UnreadableNotificationError, or like `readEach` */
   find(key: NotificationKey): Promise<DeliveryTarget | undefined>;
@@ -77,7 +75,6 @@ export type TargetPage = {
 
 const keyText = ({ tenant, id }: NotificationKey): string => `${id} ${tenant}`;
 
-/** @throws UnreadableNotificationError */
 const parse = (key: NotificationKey, item: Item): DeliveryTarget => {
   try {
     return parseTarget(item);

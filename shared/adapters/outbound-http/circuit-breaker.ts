@@ -3,7 +3,6 @@ import type { Clock } from '../../domain/time.ts';
 import { createHttpClient, type HttpClient, RequestTimeoutError } from './http-client.ts';
 import type { SlowTenants } from './slow-tenants.ts';
 
-/** A circuit is open: the request was not sent. */
 export class CircuitOpenError extends Error {
   override readonly name = 'CircuitOpenError';
   readonly retryAfterMs: number;
@@ -14,9 +13,7 @@ export class CircuitOpenError extends Error {
   }
 }
 
-/** Earlier timeouts are ignored. */
 const WINDOW_MS = 30_000;
-/** The number of timeouts of a tenant that open its circuit of an origin. */
 const MAX_TIMEOUTS = 2;
 
 type Timeout = { tenant: string; origin: string; atMs: number };
@@ -57,7 +54,6 @@ export const withCircuitBreaker = (http: HttpClient, clock: Clock = Date.now): H
   };
 };
 
-/** Creates the HTTP client of the senders, with circuit breakers and counts of slow tenants. */
 export const createOutboundClient = (isAllowed: EgressRule, slowTenants: SlowTenants): HttpClient => {
   const http = createHttpClient({ isAllowed });
   return withCircuitBreaker({

@@ -20,7 +20,6 @@ export type HttpPost = {
   circuitTenant?: string | undefined;
 };
 
-/** The request received no response within its timeout. */
 export class RequestTimeoutError extends Error {
   override readonly name = 'RequestTimeoutError';
 }
@@ -60,7 +59,6 @@ const textOf = (body: Buffer, { headers }: http.IncomingMessage): string => {
   }
 };
 
-/** Reads the text of the first 64 KB of a response body. */
 const readBodyStart = (response: http.IncomingMessage): Promise<string> =>
   new Promise((resolve, reject) => {
     const received = new FirstBytes();
@@ -204,7 +202,6 @@ export const createHttpClient = ({
   let agents = createAgents(true);
   let lastRequestAtMs = clock();
 
-  /** Returns the agents, or new ones if their idle sockets may be stale. */
   const currentAgents = () => {
     const nowMs = clock();
     if (nowMs - lastRequestAtMs > MAX_IDLE_MS) {

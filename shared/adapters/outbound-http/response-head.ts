@@ -39,7 +39,6 @@ export const readHead = (received: Buffer): Pick<HttpResponse, 'status' | 'retry
   return undefined;
 };
 
-/** The first bytes of a stream, at most 64 KB. */
 export class FirstBytes {
   #chunks: Buffer[] = [];
   #length = 0;

@@ -3,14 +3,12 @@ import { RequestTimeoutError } from './http-client.ts';
 
 /** The period in which sends are counted, in slots of a second. */
 const WINDOW_SECONDS = 30;
-/** The number of timeouts in the window from which a tenant can be slow. */
 const MIN_TIMEOUTS = 5;
 /** A send that takes longer counts as a timeout, however it ends: it occupies the environment as long. */
 const MAX_ANSWER_MS = 5_000;
 /** The maximum time after the window for which a tenant that has not answered stays slow. */
 const MAX_EXTENSION_MS = 90_000;
 
-/** The sends of a tenant in one slot, or in the window. */
 type Sends = { timeouts: number; answers: number };
 
 const areSlow = ({ timeouts, answers }: Sends): boolean => timeouts >= MIN_TIMEOUTS && timeouts > answers;

@@ -2,10 +2,8 @@ import dns from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import type { EgressRule } from '../../domain/egress.ts';
 
-/** An address of a host name, as `dns.lookup` returns it. */
 export type ResolvedAddress = { address: string; family: number };
 
-/** Resolves a host name to all of its addresses. */
 export type Resolve = (hostname: string) => Promise<ResolvedAddress[]>;
 
 /** The system's resolver. IPv4 comes first, since not every network of the service supports IPv6. */

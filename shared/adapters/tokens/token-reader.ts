@@ -21,7 +21,6 @@ export const createTokenReader = (client: DynamoDBDocumentClient, table: string,
   };
 
   return {
-    /** Returns the caller of a token, or undefined if the token is unknown, expired or revoked. */
     async find(token: string): Promise<(Caller & { ttl: number }) | undefined> {
       const item = await getItem(client, table, { pk: tokenHash(token) });
       return item && callerOf(item);

@@ -54,7 +54,6 @@ const storedList = z.object({
 
 export type TokenList = z.infer<typeof storedList>;
 
-/** Changed attributes of a list, and the other items of the transaction: tokens and audit entries. */
 export type TokenChange = { list: Partial<Omit<TokenList, 'version'>>; others: readonly TransactItem[] };
 
 /** The keys of tokens are hexadecimal hashes, so they never collide. */
@@ -138,7 +137,6 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
   /** Returns whether a token was revoked and its item is not yet deleted. */
   const isRevoked = (entry: TokenEntry): boolean => entry.revoked_at_ms !== undefined;
 
-  /** Returns whether a token may change the list: it is neither expired nor revoked. */
   const isValid = (entry: TokenEntry): boolean => !isRevoked(entry) && isUnexpired(entry);
 
   /** @throws ServiceError unauthorized unless the operator or a valid token of the list makes a change */
@@ -223,7 +221,6 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
       return tokens.sort((a, b) => (a.id < b.id ? -1 : 1));
     },
 
-    /** When a token was last revoked, ms since the epoch; 0 if none was. */
     lastRevokedAtMs: async (tenant: string): Promise<number> => (await lists.read(tenant)).last_revoked_at_ms,
 
     /**
@@ -260,7 +257,6 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
       });
     },
 
-    /** Revokes all tokens of a tenant, like `revoke` by an operator. @returns the revoked tokens */
     revokeAll: (tenant: string, audit: Audit): Promise<TokenEntry[]> =>
       revokeSelected(tenant, audit, ({ tokens }) => tokens.filter(isUnexpired)),
   };

@@ -47,7 +47,6 @@ type InvalidMessage = { message: SQSRecord; invalid: InvalidEvent };
 type MessageResult = Handled & {
   /** Undefined for an invalid message, and for one that was not started. */
   planned?: PlannedEvent;
-  /** True if there was no time left for the event. */
   isUnstarted?: true;
   /** Who caused the dead letter, if the message was dead-lettered. */
   deadLetterCause?: InvalidEvent['cause'];
@@ -109,7 +108,6 @@ const bySize = (messages: readonly SQSRecord[]): SQSRecord[][] => {
 /** Unless a group has only one event, in bytes. */
 const MAX_GROUP_BYTES = 4 * 1_024 * 1_024;
 
-/** In bytes, about. */
 const deliveriesBytes = (events: readonly PlannedEvent[]): number =>
   events.reduce((sum, { ids, shared }) => sum + ids.length * shared.bytes, 0);
 
@@ -128,7 +126,6 @@ const eventGroups = <Event extends PlannedEvent>(events: readonly Event[]): Even
   return groups;
 };
 
-/** Creates the handler that queues a delivery for each notification of an alarm event. */
 export const createDispatch = (
   notifications: Pick<NotificationRepository, 'targets'>,
   queues: Queues,

@@ -18,7 +18,6 @@ import type { Clock } from '../../domain/time.ts';
 export type FannedOut<Event extends PlannedEvent = PlannedEvent> = {
   planned: Event;
   sent: number;
-  /** Number of notifications that do not exist. */
   unknown: number;
   /** True if notifications could not be read, or deliveries not be queued. */
   isIncomplete: boolean;
@@ -30,7 +29,6 @@ export type FannedOut<Event extends PlannedEvent = PlannedEvent> = {
 const MAX_LISTED = 26;
 /** The maximum time that storing the list of an event's notifications may delay its deliveries. */
 const MAX_LIST_MS = 2_000;
-/** The most IDs of unknown notifications in a log line. */
 const MAX_LOGGED = 10;
 /** How long to wait before a delivery that SQS refused is sent again, in ms. */
 const RESEND_DELAYS_MS = [200, 1_000] as const;

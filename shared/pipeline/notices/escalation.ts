@@ -27,7 +27,6 @@ const countersOf = ({ tenant_id: tenant, state }: EventHeader, atMs: number) => 
   return { counted: dailyCounter(name, tenant, atMs), sent: dailyCounter(`sent_${name}`, tenant, atMs) };
 };
 
-/** What escalations use. */
 export type EscalationDependencies = {
   client: DynamoDBDocumentClient;
   notices: NoticeQueue;
@@ -35,7 +34,6 @@ export type EscalationDependencies = {
   notifications: Pick<NotificationRepository, 'targets'>;
 };
 
-/** The environment variables of escalations, parsed. */
 export type EscalationEnvironment = Pick<
   ParsedEnvironment<'report-deliveries'>,
   'ACCOUNTS_TABLE' | 'ESCALATE_UNREACHED'

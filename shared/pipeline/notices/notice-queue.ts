@@ -7,7 +7,6 @@ import type { Notice } from '../../domain/notice.ts';
 import { type DeliveryTarget, defaultNotification, operatorsNotification } from '../../domain/notification.ts';
 import type { Clock } from '../../domain/time.ts';
 
-/** The maximum number of event IDs of queued notices in the cache of an execution environment. */
 const CACHE_SIZE = 1_000;
 
 /** Who receives a notice, the technical contacts by default, and when, in ms since the epoch: by default at once. */
@@ -34,7 +33,6 @@ export const createNoticeQueue = (
   urls: Readonly<Record<NotificationTypeId, string>>,
   clock: Clock,
 ) => {
-  /** Whether the notice was queued for the operators, too, by its event ID. */
   const queuedIds = lru<boolean>(CACHE_SIZE);
   const pending = new Map<string, Promise<void>>();
 
@@ -67,7 +65,6 @@ export const createNoticeQueue = (
   };
 
   return {
-    /** Returns whether this execution environment has queued the notice with this event ID, for the operators, too. */
     isQueued,
 
     /** Queues a notice, unless this execution environment has. `correlation`: that of the alert that causes it. */

@@ -24,7 +24,6 @@ const MAX_SHOWN_LABEL_LENGTH = 80;
 /** A notification as notices name it, or undefined if it was deleted or cannot be read. */
 export type Notification = Pick<NotificationRecord, 'label' | 'type'> | undefined;
 
-/** A delivery that has not arrived, and what notices say about it. */
 export type UnreachedDelivery = {
   notificationId: string;
   notification: Notification;
@@ -34,10 +33,8 @@ export type UnreachedDelivery = {
   isUnreadable?: boolean;
 };
 
-/** A delivery that a notice is about. */
 export type ReportedDelivery = UnreachedDelivery & { tenant: string; record: DeliveryRecord };
 
-/** An alert that reached nobody. */
 export type UnreachedAlert = {
   event: EventHeader;
   /** When SQS accepted the event, ms since the epoch. */
@@ -81,7 +78,6 @@ const lastFailure = (record: DeliveryRecord): string => {
 
 const attemptsSoFar = ({ attempt_count }: DeliveryRecord): string => `${attempt_count} of ${MAX_ATTEMPTS}`;
 
-/** Returns when the next attempt is due, in ms since the epoch; undefined if none is. */
 const nextAttemptMs = ({ status, next_attempt_at_ms }: DeliveryRecord): number | undefined =>
   status === 'pending' ? next_attempt_at_ms : undefined;
 
@@ -94,7 +90,6 @@ const TOKEN_HEADER = '-H "X-Auth-Token: $TOKEN"';
 
 const ADVICE = 'Check the destination, then test it. If it has changed, update the notification (PUT).';
 
-/** The commands of notices about a notification. */
 const commandsFor = (apiUrl: string, id: string) => {
   const url = `${apiUrl}/notifications/${id}`;
   return {
@@ -143,7 +138,6 @@ const ONCE_A_DAY = 'The service sends this notice at most once a day for each no
 const notArrived = (delivery: ReportedDelivery, result: string): string =>
   `An alert for the notification ${named(delivery)} did not arrive as intended: ${result}.`;
 
-/** Returns a notice that alerts of a notification fail, or failed. */
 const problemNotice = (
   delivery: ReportedDelivery,
   apiUrl: string,
@@ -202,7 +196,6 @@ const escalationOf = (
   facts: readonly Fact[],
 ): Notice => {
   const producedAtMs = event.produced_at_ms ?? acceptedAtMs;
-  /** Returns an entity or alarm as events contain it. */
   const recordOf = ({ id, name }: EventHeader['entity']): AlarmEvent['entity'] => ({
     id,
     ...(name !== undefined && { label: name }),
@@ -252,7 +245,6 @@ const ONCE_AN_HOUR = 'The service escalates an alarm at most once an hour for ea
 export const MAX_LISTED_DESTINATIONS = 26;
 const MAX_LISTED_IDS = 10;
 
-/** Returns what is wrong with a summary that failed, and which alarms it lists. */
 export const summaryProblem = ({
   alarm_count: count,
   alarm_names: names = [],
@@ -269,7 +261,6 @@ export const MAX_ESCALATIONS_PER_DAY = 20;
 export const escalationCounter = (state: AlarmState): 'escalations' | 'ok_escalations' =>
   state === 'OK' ? 'ok_escalations' : 'escalations';
 
-/** Returns the event ID of the notice of the limit of escalations. */
 export const escalationLimitNoticeId = ({ tenant_id: tenant, state }: EventHeader, atMs: number): string =>
   dailyNoticeId('unreached', tenant, `summary-${state}`, atMs);
 

@@ -8,7 +8,6 @@ import type { ParsedEnvironment } from '../../environment.ts';
 import type { NoticeQueue } from './notice-queue.ts';
 import { MAX_STOP_NOTICES_PER_DAY, noticeTable } from './notice-table.ts';
 
-/** What the notices of stops use. */
 export type StopNoticeDependencies = {
   client: DynamoDBDocumentClient;
   notices: NoticeQueue;

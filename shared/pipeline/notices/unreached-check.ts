@@ -9,11 +9,9 @@ import { inBatches } from '../../domain/in-batches.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
 import { MAX_LISTED_DESTINATIONS, type UnreachedDelivery } from './notice-table.ts';
 
-/** What the check uses. */
 export type CheckDependencies = {
   notifications: Pick<NotificationRepository, 'targets'>;
   deliveries: Pick<DeliveryReader, 'readReadable'>;
-  /** Returns a number from 0 up to 1, exclusive. */
   random: () => number;
 };
 
@@ -24,7 +22,6 @@ export type UnreachedDestinations = {
   count: number;
   /** When the last of them failed, ms since the epoch; 0 if none has a record. */
   atMs: number;
-  /** Whether all of them are muted. */
   isMuted: boolean;
   /** As many as a notice lists, those with a record first. */
   listed: readonly Destination[];

@@ -17,14 +17,12 @@ import type { FindUnreached, UnreachedDestinations } from './unreached-check.ts'
 const MAX_CHECKS = 200;
 const MAX_CONCURRENT_CHECKS = 20;
 
-/** What escalations of events that reached nobody use. */
 export type UnreachedEventDependencies = {
   deliveries: Pick<DeliveryReader, 'listPage'>;
   readDestinationList: ReadDestinationList;
   escalation: Escalation;
   findUnreached: FindUnreached;
   readNames: ReadNames;
-  /** Factor for the delays between attempts. */
   scale: number;
 };
 
@@ -130,7 +128,6 @@ export const createUnreachedEvents = ({
   };
 
   return {
-    /** Escalates the event of a delivery that has not arrived, or the alerts of a summary that was cancelled. */
     escalate: (record: DeliveryRecord): Promise<void> =>
       record.notice === 'summary' && record.status === 'cancelled' ? escalateAlertsOf(record) : escalateAlert(record),
 

@@ -150,7 +150,6 @@ export const createDelivery = (
     return claimAndDeliver(job, target, undefined);
   };
 
-  /** Delivers an event while this worker holds the lock of its incident. */
   const deliverInOrder = async (
     job: DeliveryJob,
     target: Promise<DeliveryTarget | undefined>,
@@ -281,7 +280,6 @@ export const createDelivery = (
       throw error;
     };
 
-  /** Sends a copy of the message, visible after `waitMs`, in its place. */
   const reschedule = async (job: DeliveryJob, waitMs: number): Promise<DeliveryResult> => {
     await sendCopy(dependencies, job, waitMs);
     return { kind: 'not_due' };

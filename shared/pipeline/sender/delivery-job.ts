@@ -67,7 +67,6 @@ export const isNotice = ({ notice }: Delivery): boolean => notice !== undefined 
 
 export type QueueUrls = Pick<SenderDependencies, 'type' | 'queueUrls' | 'retryQueueUrl'>;
 
-/** The queue that the message came from. */
 export const queueUrlOf = ({ eventSourceARN }: SQSRecord, { type, queueUrls, retryQueueUrl }: QueueUrls): string =>
   eventSourceARN.split(':').at(-1) === retryQueueUrl.split('/').at(-1) ? retryQueueUrl : queueUrls[type];
 

@@ -21,7 +21,6 @@ export type HeldLock = {
   release: (isDecided: boolean) => Promise<void>;
 };
 
-/** Claims the lock of a job's incident. @returns undefined if another worker holds it */
 export const claimLock = async (
   { incidentLocks, clock }: Pick<SenderDependencies, 'incidentLocks' | 'clock'>,
   job: DeliveryJob,

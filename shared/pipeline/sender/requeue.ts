@@ -7,7 +7,6 @@ import { bodyForRound } from '../../domain/delivery-message.ts';
 import type { DeliveryRecord } from '../../domain/delivery-record.ts';
 import { type DeliveryJob, isRetry, type SenderDependencies } from './delivery-job.ts';
 
-/** What distinguishes a copy of a message from the message. */
 type CopyChanges = {
   /** The URL of the queue that gets the copy: by default the retry queue. */
   url?: string;

@@ -21,7 +21,6 @@ import { parseEnvironment, type SenderName, senderName } from '../../environment
 import { createDeliveryConsumer, type SenderParts } from './deliver.ts';
 import type { SenderDependencies } from './delivery-job.ts';
 
-/** Sends a test message, as the API requests it. */
 const createTestRun =
   (type: NotificationTypeId, transport: Transport) =>
   async (input: unknown, timeLeft: () => number): Promise<TestResult> => {

@@ -32,10 +32,8 @@ import { senderFunction } from './sender.ts';
 
 const CACHE_SIZE = 1_000;
 
-/** The minimum time before the function times out to read a summary and to send it. */
 const MIN_TIME_TO_SUMMARIZE_MS = MIN_TIME_TO_SEND_MS + 3_000;
 
-/** Returns why an alert must not be sent, if so. */
 export type RefusalOf = (tenant: string, details: StringMap) => Promise<FailureReason | undefined>;
 
 /** Its times may be long ago. */
@@ -54,7 +52,6 @@ export const createSummaries = (
 ) => {
   // On the queue of the type, a notice that is due later would raise the age of the oldest message.
   const notices = createNoticeQueue(queues, { ...queueUrls, [type]: retryQueueUrl }, clock);
-  /** The windows that have had their first alerts. */
   const fullWindows = lru<true>(CACHE_SIZE);
   const { summarizedAfter: setting } = notificationTypes[type];
 
@@ -143,7 +140,6 @@ export const createSummaries = (
   return {
     decisions: (refusalOf?: RefusalOf) => [forwarded, deleted, ...usualDecisions, listed(refusalOf), read],
 
-    /** Lists an alert above the daily limit in the summary of the hour. */
     endAboveLimit: (delivery: ClaimedDelivery): Promise<DeliveryResult> =>
       summarize(delivery, limitWindow(windowTimeMs(delivery.job))),
   };

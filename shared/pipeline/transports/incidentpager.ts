@@ -12,7 +12,6 @@ const MAX_SOURCE_LENGTH = 255;
 
 const CLIENT = 'Monitoring Notifications';
 
-/** The severities of Events API v2. */
 const severities: Readonly<Record<AlarmState, string>> = { CRITICAL: 'critical', WARNING: 'warning', OK: 'info' };
 
 const summaryOf = ({ event, delayMs }: Pick<Alert, 'event' | 'delayMs'>): string => {
@@ -37,7 +36,6 @@ export const pagerEvent = (alert: Omit<AlertMessage, 'eventTimeMs'>, serviceKey:
   return withRawField(fields, 'details', payload);
 };
 
-/** Returns the event of PagerDuty Events API v2 as JSON, with the key of v1 as `dedup_key`. */
 export const pagerEventV2 = (alert: AlertMessage, serviceKey: string): string => {
   const { event, payload, eventTimeMs, alarmUrl } = alert;
   const { state, entity } = event;
@@ -62,7 +60,6 @@ export const pagerEventV2 = (alert: AlertMessage, serviceKey: string): string =>
 /** An endpoint whose path ends like this gets PagerDuty Events API v2, all others v1. */
 const V2_PATH = /\/v2\/enqueue\/?$/;
 
-/** The responses of both versions of the PagerDuty Events API, and of services that offer one of them. */
 export const pagerResponses: HttpResponses = {
   success: 'Success: Incident pager took the event',
   expected: '2xx of the incident pager',

@@ -43,7 +43,6 @@ const REPLACEMENTS: Readonly<Record<string, string>> = {
   Ŧ: 'T',
 };
 
-/** A character of the original, and how it is sent. */
 type SentCharacter = { original: string; sent: string; bits: number };
 
 /** Returns how a character is sent in GSM-7: as itself, as readers expect, without its marks, or as `?`. */
@@ -64,7 +63,6 @@ const inGsm = (original: string): SentCharacter => {
 /** A text that fits into one part, and how many characters of the original it has, in code points. */
 type Part = { text: string; kept: number; isWhole: boolean };
 
-/** Fills one part with characters. */
 const fill = (characters: readonly SentCharacter[]): Part => {
   let remainingBits = PART_BITS;
   let [text, kept] = ['', 0];
@@ -97,7 +95,6 @@ const smsPart = (text: string): string => toPart(text).text;
 
 const fitsSms = (text: string): boolean => toPart(text).isWhole;
 
-/** Returns the text of an SMS about an event, in one part (`smsPart`). */
 export const smsMessage = ({ event, delayMs }: Pick<Alert, 'event' | 'delayMs'>): string => {
   const status = plainLine(event.status ?? '');
   return smsPart(`${subjectLine(event, delayMs)}${status === '' ? '' : `: ${status}`}`);

@@ -16,7 +16,6 @@ type TimeOf = (timeMs: number) => ZonedTime;
 /** The maximum length of the list of alarms as HTML, in bytes: Gmail clips emails above 102 KB. */
 const MAX_LIST_BYTES = 90_000 - 2_000;
 
-/** An alarm in a list, below its state and the minute in which it was seen. */
 type Item = { state: AlarmState; minute: string; text: string; html: string };
 
 /** Returns the items of a list. A minute has its date unless it is that of the newest alarm. */
@@ -49,7 +48,6 @@ const fitting = (items: readonly Item[]): Item[] => {
   });
 };
 
-/** Returns the alarms of a state by minute, as text and HTML. */
 const sectionOf = (state: AlarmState, items: readonly Item[]) => {
   const minutes = [...Map.groupBy(items, ({ minute }) => minute)];
   return {

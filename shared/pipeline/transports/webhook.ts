@@ -13,7 +13,6 @@ import type { Alert, Transport } from '../../domain/transport.ts';
 import { MAX_WEBHOOK_BODY_BYTES, placeholdersWithoutValue, webhookBody } from '../../domain/webhook-body.ts';
 import { secretsIn, sendByHttp, type TypeRequest } from './http-transport.ts';
 
-/** How much of the body is shown, in bytes. */
 const MAX_SHOWN_BYTES = 4 * 1024;
 
 type ShownRequest = Pick<TypeRequest, 'url' | 'headers' | 'body'>;
