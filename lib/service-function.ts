@@ -22,7 +22,6 @@ export const allow = (
   conditions: NonNullable<PolicyStatementProps['conditions']> = {},
 ): PolicyStatement => new PolicyStatement({ actions, resources, conditions });
 
-/** What all functions of the stack share. */
 export type FunctionDefaults = { settings: Settings; bundleOf: (name: FunctionName) => Bundle };
 
 export type FunctionOptions = {

@@ -45,7 +45,6 @@ const consume = (
   });
 };
 
-/** An encrypted queue with one consumer. */
 export class WorkQueue extends Construct {
   readonly queue: Queue;
   readonly #batchingWindowSeconds: number;

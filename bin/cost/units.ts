@@ -123,7 +123,6 @@ export const readMeasuredUnits = (): MeasuredUnits => schema.parse(JSON.parse(re
 export const writeMeasuredUnits = (measured: MeasuredUnits): void =>
   writeFileSync(FILE, `${JSON.stringify(measured, null, 2)}\n`);
 
-/** What alarm events cause. */
 export type Load = {
   /** The average number of destinations of an event. */
   destinations: number;
@@ -174,7 +173,6 @@ const MONTH_HOURS = 30 * 24;
 /** AWS states prices per hour for months of 730 hours. */
 const PRICED_HOURS = 730;
 
-/** The calls of a schedule in a month. */
 const SCHEDULED_CALLS = new Map([
   ['rate(1 hour)', MONTH_HOURS],
   ['rate(5 minutes)', MONTH_HOURS * 12],

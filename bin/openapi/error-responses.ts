@@ -37,7 +37,6 @@ export const gatewayErrors = {
 
 const gatewayErrorOf = (status: number) => new Map(Object.entries(gatewayErrors)).get(String(status));
 
-/** Returns the error for a token whose role lacks the permission. */
 export const forbidden = (permission: Permission): ServiceError =>
   // Every role may read. But after a rollback, a token can have a role that the running version does not know.
   notPermitted(permission === 'read' ? 'auditor' : 'observer', permission);
@@ -59,7 +58,6 @@ const namedErrors = {
 
 const { UnknownParameter, InvalidToken, InternalError, Busy, InvalidLimit, MalformedMarker } = namedErrors;
 
-/** Errors of the service that every operation can return. */
 const sharedErrors = [UnknownParameter, InvalidToken, InternalError, Busy];
 
 /** Errors that are alone in the responses of several operations. */
@@ -140,7 +138,6 @@ export const errorResponses = (errors: readonly ServiceError[], hasBody: boolean
     }),
   );
 
-/** The headers of responses, as components. */
 export const responseHeaders = {
   PreferenceApplied: {
     description: 'The preferences of the header `Prefer` that were applied',

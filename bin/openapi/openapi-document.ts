@@ -74,7 +74,6 @@ const successOf = (
   ...(response && { content: contentOf(response) }),
 });
 
-/** Returns the successful responses by status. */
 const successesOf = ({ status, response, representation, hasLocation }: Operation) => {
   if (!representation) return { [status ?? (response ? 200 : 204)]: successOf(response, hasLocation) };
   const described = `${representation.schema.description}, if \`return=representation\` was applied.`;

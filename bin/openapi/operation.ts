@@ -21,7 +21,6 @@ export const parameter = (schema: z.ZodType, description: string, example: unkno
 
 export const referenceTo = (id: string) => ({ $ref: `#/components/schemas/${id}` });
 
-/** Returns a reference to the component that equals a value, or the value if there is none. */
 export const referenceOr = <Value>(section: string, components: Readonly<Record<string, Value>>, value: Value) => {
   const [name] = Object.entries(components).find(([, component]) => isDeepStrictEqual(component, value)) ?? [];
   return name === undefined ? value : { $ref: `#/components/${section}/${name}` };
@@ -91,7 +90,6 @@ export const pageOf = (schema: z.ZodType, example: unknown, path: string, next: 
   },
 });
 
-/** Returns the parameters with these schemas, each with a description and an example. */
 export const parametersIn = (
   location: 'path' | 'query' | 'header',
   schemas: Readonly<Record<string, z.ZodType>>,
@@ -102,7 +100,6 @@ export const parametersIn = (
     return { name, in: location, required, description, schema, example };
   });
 
-/** Returns the parameter for a time. */
 export const time = (meaning: string, example: number) =>
   parameter(z.int().min(0).max(MAX_TIME_MS), `${meaning}, in milliseconds since the Unix epoch`, example);
 

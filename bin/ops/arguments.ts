@@ -29,7 +29,6 @@ const UNITS_MS = new Map([
 /** A time with its zone. Without one, `Date.parse` would use that of the shell; a day alone is UTC. */
 const ISO_TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/;
 
-/** Returns a time in ms since the epoch, or NaN if the text is not a time. */
 const timeOf = (text: string): number => Date.parse(ISO_TIME.test(text) ? text : '');
 
 /** Parses a time. @returns ms since the epoch @throws InvalidArgumentError */

@@ -21,7 +21,6 @@ import {
 } from './deployment.ts';
 import type { Session } from './session.ts';
 
-/** The number of messages of a type with an outcome. */
 export type OutcomeCount = { type: string; outcome: string; deliveries: number };
 
 /** An alarm of a stack, in a CloudWatch state, since an ISO 8601 time. */

@@ -61,7 +61,6 @@ export const readLetters = async ({ sqs, deployment }: Session, type: DeadLetter
 /** What is known of a dead letter's notification. The `type` of a dead letter is that of its queue. */
 export type DescribedLetter = Pick<Described, 'notification_label'> & { notification_type: Described['type'] };
 
-/** Adds type and label of the notifications of dead letters. */
 export const withNotifications = async <Letter extends DeadLetter>(
   session: Pick<Session, 'notifications'>,
   letters: readonly Letter[],
@@ -96,7 +95,6 @@ const readIds = (body: string, messageId: string): Ids => {
   return { event_id: event?.event_id };
 };
 
-/** Returns the number of messages of a tenant by queue. */
 export type DeadLetterCounts = Partial<Record<DeadLetterQueueName, number>>;
 
 /** What to do with the messages of a tenant, and a function that deletes some of them. */

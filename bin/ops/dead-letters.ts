@@ -87,7 +87,6 @@ const MAX_COUNTED = 10_000;
 /** How many dead letters are selected, by tenant; at least as many if `has_more`. */
 type Selected = { count: number; has_more: boolean; tenants: { tenant_id: string | null; count: number }[] };
 
-/** Counts the selected dead letters of a queue. */
 const countSelected = async (session: Session, type: DeadLetterQueueName, selection: Selection): Promise<Selected> => {
   const { letters: read, total } = await readLetters(session, type, MAX_COUNTED);
   const selected = read.filter(selector(selection) ?? (() => true));
@@ -106,7 +105,6 @@ const countSelected = async (session: Session, type: DeadLetterQueueName, select
 /** The most tenants in a sentence. JSON has all. */
 const MAX_NAMED = 20;
 
-/** Returns how many dead letters of which tenants are selected. */
 const describeSelected = (type: DeadLetterQueueName, { count, has_more, tenants }: Selected): string => {
   const named = tenants
     .slice(0, MAX_NAMED)

@@ -132,7 +132,6 @@ export const deliveryColumns = (rows: readonly DeliveryJson[], isOfAllTenants: b
   ];
 };
 
-/** The color of each status in tables. */
 export const STATUS_COLORS: Record<DeliveryStatus, Color> = {
   pending: 'yellow',
   failed: 'red',
@@ -199,7 +198,6 @@ export const newestRecords = async (
   return newest;
 };
 
-/** Adds records to the newest ones, newest first. */
 const addNewest = (newest: DeliveryRecord[], records: readonly DeliveryRecord[], limit: number): void => {
   newest.push(...records);
   newest.sort((left, right) => right.round_started_at_ms - left.round_started_at_ms).splice(limit);
@@ -221,7 +219,6 @@ const scanNewest = async (session: Session, filter: DeliveryFilter, limit: numbe
   return newest;
 };
 
-/** Returns the reason of a status, or while a delivery is pending that of its last attempt. */
 const reasonCell = ({ reason, status, attempts }: DeliveryJson): string =>
   reason ?? (status === 'pending' ? attempts.at(-1)?.reason : null) ?? '–';
 

@@ -82,10 +82,8 @@ const outputs = z.object({
 
 export type Outputs = z.infer<typeof outputs>;
 
-/** The names of the outputs that the command line reads. */
 export const outputNames = Object.keys(outputs.shape);
 
-/** Client options of the AWS SDK. */
 export type AwsOptions = {
   region: string;
   endpoint?: string;

@@ -21,7 +21,6 @@ import { sanitize, toSecond } from './print.ts';
 import type { Session } from './session.ts';
 import { recordsOfEvents, targetsOf } from './targets.ts';
 
-/** An event as JSON, and where it comes from. */
 export type EventInput = {
   /** The file, or `-` for standard input. */
   file: string;
@@ -215,7 +214,6 @@ const knownLists: readonly string[] = Object.values(planLists);
 const knownKeys = [...Object.keys(alarmEvent.shape), 'check', 'log_entry_id', 'traceparent', 'tracestate'];
 const knownDetails = ['state', 'status', 'timestamp'];
 
-/** The most misspelled keys that are named. */
 const MAX_KEYS = 10;
 
 /** Names keys that are most like a known one that is missing. Producers may send any others. */

@@ -24,7 +24,6 @@ import { connect, type Session } from './session.ts';
 import { scanDeliveries } from './table-scan.ts';
 import { assertKnown, type Described, labelCell, notificationIds, recordsOfEvents } from './targets.ts';
 
-/** A dead letter, and the type of its queue. */
 export type LetterOfQueue = DeadLetter & { type: DeadLetterQueueName };
 
 /** What is known of an event. IDs are undefined if they cannot be read in its dead letter. */
@@ -35,7 +34,6 @@ export type TracedEvent = {
   /** Deliveries of notices about the event, or about its destinations or its alarm at the same time. */
   notices: readonly DeliveryRecord[];
   letters: readonly LetterOfQueue[];
-  /** What dispatch logged. */
   lines: readonly DispatchLine[];
 };
 
@@ -80,7 +78,6 @@ const recordsOfEvent = async (session: Session, tenant: string, eventId: string)
   return withoutDuplicates([...found, ...(await read(found.flatMap(({ siblings = [] }) => siblings)))]);
 };
 
-/** Scans table Deliveries for an event ID or a message ID. */
 const scanRecords = async (session: Session, id: string): Promise<DeliveryRecord[]> => {
   const filter = {
     FilterExpression: 'event_id = :id OR producer_message_id = :id',
@@ -277,7 +274,6 @@ type Step = {
   /** In ISO 8601. */
   time: string;
   step: string;
-  /** The notification to which it happened, if it was one. */
   notification_id: string | null;
   result: string;
 } & Described;

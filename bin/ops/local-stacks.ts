@@ -5,9 +5,7 @@ import { z } from 'zod';
 
 const announcedStack = z.object({
   pid: z.int().positive(),
-  /** The port of the API. */
   port: z.int(),
-  /** The URL of the local AWS. */
   endpoint: z.url(),
   outputs: z.record(z.string(), z.string()),
 });

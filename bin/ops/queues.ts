@@ -10,10 +10,8 @@ import { inBatches } from '../../shared/domain/in-batches.ts';
 import { OperationError } from './errors.ts';
 import { pluralize } from './print.ts';
 
-/** The approximate number of messages in a queue, by state. */
 export type Depth = { visible: number; in_flight: number; delayed: number };
 
-/** Returns the ARN of a queue and its approximate number of messages. */
 export const inspect = async (sqs: SQSClient, url: string): Promise<Depth & { arn: string; total: number }> => {
   const { Attributes = {} } = await sqs.send(
     new GetQueueAttributesCommand({

@@ -68,7 +68,6 @@ export const changedShadow = (
 export const shadowRecord = (shadow: WithheldPeriod | undefined) =>
   shadow ? { from: shadow.from_ms, until: shadow.until_ms } : null;
 
-/** Returns what the service does with alerts. */
 export const shadowText = (shadow: WithheldPeriod | undefined, nowMs: number): string => {
   if (!shadow) return 'off: alerts are sent';
   const until = isoTime(shadow.until_ms);

@@ -57,7 +57,6 @@ export const notificationIds = async (session: Session, tenant: string): Promise
   return [...listed, OPERATORS_NOTIFICATION_ID];
 };
 
-/** An event, and the notifications whose delivery records are read. */
 export type RecordedEvent = { tenant: string; eventId: string; ids: Iterable<string> };
 
 type EventRecord = DeliveryRecord & { notification: string };

@@ -23,7 +23,6 @@ export const usageCounters = {
   redeliveries: 'redeliveries_per_day',
 } as const;
 
-/** What is stored about a tenant, in numbers. */
 export type TenantOverview = {
   tenant: string;
   /** The number of notifications and unexpired tokens, and how much of each daily limit is used on this UTC day. */

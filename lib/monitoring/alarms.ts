@@ -124,7 +124,6 @@ const AGED = { evaluationPeriods: 4, datapointsToAlarm: 3 };
 
 const perMinute = { period: minute, statistic: Stats.MAXIMUM };
 
-/** The alarms on what the service does itself. */
 export const serviceAlarms = (stack: Monitored): Alarms => ({
   ...queueAlarms(stack),
   ...consumerAlarms(stack),

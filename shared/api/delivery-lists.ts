@@ -60,7 +60,6 @@ export const createDeliveryHistory =
     return { values, next: last === undefined ? null : historyMarker(last) };
   };
 
-/** That a search reads. */
 const MAX_NOTIFICATIONS = 25;
 
 /**

@@ -29,7 +29,6 @@ import { type ApiResponse, errorResponse, withPreferenceApplied } from './respon
 type CallerContext = Context & { caller: Caller; appliedPreference?: string | undefined };
 type ApiMiddleware = MiddlewareObj<ApiRequest, ApiResponse, Error, CallerContext>;
 
-/** The caller of a request, and the context of what it changes. */
 export type RequestCaller = Caller & { readonly context: ChangeContext };
 
 /** If a token cannot be read, the response is 503, never 401 or 403. */

@@ -108,7 +108,6 @@ export const createSigningSecretChanges = (
   notifications: Pick<NotificationRepository, 'get' | 'replace'>,
   clock: Clock = Date.now,
 ) => ({
-  /** Creates or replaces the secret. */
   async create(key: NotificationKey, audit: Audit): Promise<string> {
     const secret = newSigningSecret();
     await createNotificationChange(notifications, 'create-signing-secret')(key, audit, (current) =>
@@ -117,7 +116,6 @@ export const createSigningSecretChanges = (
     return secret;
   },
 
-  /** Deletes the secret, if there is one. */
   delete: (key: NotificationKey, audit: Audit): Promise<void> =>
     createNotificationChange(notifications, 'delete-signing-secret')(key, audit, (current) =>
       changeOf(current, withoutSecret(current.stored.signing_secrets, clock())),

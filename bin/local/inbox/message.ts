@@ -15,7 +15,6 @@ export type WebhookVerification = {
   signed_with: ('current' | 'replaced')[];
 };
 
-/** A webhook that the inbox received. */
 export type WebhookMessage = WebhookVerification & {
   kind: 'webhook';
   tenant: string;
@@ -85,7 +84,6 @@ export type InboxUpdates = {
 /** The maximum number of messages in the inbox; older ones are removed. */
 export const MAX_MESSAGES = 10_000;
 
-/** The names of the kinds, in the order of the filters. */
 export const kindNames: Record<MessageKind, string> = {
   email: 'Email',
   sms: 'SMS',

@@ -100,7 +100,6 @@ const textField = (body: string, name: string): string | undefined => {
   return typeof value === 'string' ? value : undefined;
 };
 
-/** Ends a response with JSON. */
 export const sendJson = (response: ServerResponse, status: number, body: object): void => {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 };

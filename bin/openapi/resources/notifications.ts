@@ -47,7 +47,6 @@ const fixedNotification = defaultNotificationFixed(defaultNotification.id);
 const tooLarge = notificationTooLarge(MAX_BODY_BYTES);
 const invalidNotification = rejectedBody(parseNotification({ type: 'webhook', details: { url: 'ftp://a.example' } }));
 
-/** The attributes that requests can have. */
 export const requestAttributes = attributes.omit({ id: true, stopped: true }).extend({
   ordered: z
     .boolean()
@@ -171,7 +170,6 @@ const destination = notificationOf(
   requestAttributes.pick({ type: true, details: true, webhook_request: true }),
 );
 
-/** What both operations have. */
 const testOperation = {
   details:
     'Sends one message like a real alert, without retries. If the destination fails, the status is 200 and the body says why.',

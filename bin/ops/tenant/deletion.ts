@@ -8,7 +8,6 @@ import { type ItemKind, itemsOf, type OwnedItem, type TableName, tableNames, tab
 
 const CONCURRENT_DELETES = 25;
 
-/** The number of items by kind, and of dead letters by queue. */
 export type Deletion = { items: Partial<Record<ItemKind, number>>; deadLetters: DeadLetterCounts };
 
 const add = ({ items }: Deletion, kind: ItemKind, count = 1): void => {

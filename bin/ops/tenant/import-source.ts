@@ -127,7 +127,6 @@ const fetchPage = async (url: URL, token: string): Promise<unknown> => {
   }
 };
 
-/** Returns the query of the next page, or null after the last one. */
 const nextQuery = (page: unknown, url: URL): string | null => {
   const metadata = isJsonObject(page) ? page.metadata : undefined;
   const href = isJsonObject(metadata) ? metadata.next_href : undefined;

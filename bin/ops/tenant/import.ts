@@ -101,7 +101,6 @@ const notificationImport = (
   { limit, isDryRun, canUpdate }: ImportOptions,
 ) => {
   const isAllowedUrl = urlRule(deployment.outputs.Settings.changed.egressAllow ?? []);
-  /** The hashes and places of the imported notifications by ID. */
   const imported = new Map<string, { hash: string; source: string }>();
   /** How many notifications the tenant would have after a dry run. */
   let planned: number | undefined;
@@ -217,7 +216,6 @@ export const importTenant = async (
 ): Promise<TenantImport> => {
   const result: TenantImport = { notifications: [], account: [], refused: [] };
   const importNotification = notificationImport(session, tenant, options);
-  /** The place of an export that has not ended. */
   let openExport: string | undefined;
 
   const importRecord = async (source: string, value: unknown): Promise<void> => {
@@ -248,7 +246,6 @@ export const importTenant = async (
   return result;
 };
 
-/** The alphabet of ULIDs. */
 const CROCKFORD_BASE32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
 /**

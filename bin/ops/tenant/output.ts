@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { errorSummary, OperationError } from '../errors.ts';
 
-/** Where an export goes. */
 export type Output = {
   write: (text: string) => Promise<void>;
   close: () => void;

@@ -42,7 +42,6 @@ export type RotatedReceiver = {
   notification_label: string | null;
   /** Whether its requests have the token and the signature of the account. */
   uses_account: boolean;
-  /** Its new own signing secret, if it has one. */
   secret: string | null;
 };
 

@@ -11,7 +11,6 @@ export const tableNames = ['notifications', 'accounts', 'tokens', 'deliveries', 
 
 export type TableName = (typeof tableNames)[number];
 
-/** The kinds of items, as the counts of the commands name them. */
 export const itemKinds = [
   'notifications',
   'notification_chunks',
@@ -35,7 +34,6 @@ export const itemKinds = [
 
 export type ItemKind = (typeof itemKinds)[number];
 
-/** An item of a tenant. */
 export type OwnedItem = { table: TableName; kind: ItemKind; item: Item };
 
 export const tableOf = ({ deployment }: Session, table: TableName): string => {

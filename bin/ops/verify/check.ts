@@ -4,7 +4,6 @@ import type { Timing } from '../table-scan.ts';
 /** What a check found. `resolve` says what to do, if that depends on it. */
 export type Finding = { status: 'ok' | 'failed' | 'skipped'; found: string; resolve?: string };
 
-/** What checks use. */
 export type Context = { session: Session; timing: Timing };
 
 /** A check of one assumption about a deployment. */

@@ -158,7 +158,6 @@ export const Filters = ({ messages, view, onChange }: FilterProps) => {
   );
 };
 
-/** Returns how often each value occurs. */
 const counted = (values: readonly string[]): Map<string, number> =>
   new Map([...Map.groupBy(values, (value) => value)].map(([value, { length }]) => [value, length]));
 

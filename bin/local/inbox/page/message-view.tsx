@@ -8,7 +8,6 @@ import { fullTime } from './message-list.tsx';
 type Props = {
   message: InboxMessage;
   title: string;
-  /** The address that received a webhook. */
   address: WebhookAddress | undefined;
 };
 

@@ -14,7 +14,6 @@ export type InboxState = {
   messages: readonly MessageSummary[];
   webhooks: readonly WebhookAddress[];
   stack: StackAddresses | undefined;
-  /** The search of these messages. */
   query: string;
 };
 
