@@ -18,10 +18,7 @@ export const HEARTBEAT_TENANT = 'monitoring-notifications-heartbeat';
 
 const id = z.string(typeRule('must be a string')).check(z.minLength(1, 'must not be empty'));
 
-/**
- * An event of a producer (docs/decisions/events.md#alarm-events). Only the fields for routing are validated, so that no
- * unexpected value elsewhere loses an alert. The notification plan has its own rules (`checkPlan`).
- */
+/** Only what routing needs is validated (docs/decisions/events.md#alarm-events). `checkPlan` checks the plan. */
 export const alarmEvent = z.looseObject(
   {
     event_id: z
@@ -50,7 +47,7 @@ const withPlainNumbers = (value: unknown): unknown =>
     ? Object.fromEntries(Object.entries(value).map(([key, field]) => [key, asNumber(field)]))
     : asNumber(value);
 
-/** Returns the rules that a value breaks, each with its field and without a value, so that they can be logged. */
+/** Each rule has its field, and no value, so that it can be logged. */
 export const brokenEventRules = (value: unknown): string[] => {
   const rules = new Map<string, string>();
   for (const { path, message } of alarmEvent.safeParse(withPlainNumbers(value)).error?.issues ?? []) {
@@ -85,10 +82,7 @@ const isIdList = (list: unknown): list is string[] =>
 
 const listRule = (key: string): string => `notification_plan.${key} must be a list of notification IDs`;
 
-/**
- * Broken rules, each with its field and without a value, so that they can be logged (docs/decisions/events.md#alarm-events).
- * An event with warnings only can be delivered.
- */
+/** Rules with fields, without values: they are logged. Warnings do not prevent a delivery. */
 export type EventFindings = { errors: string[]; warnings: string[] };
 
 /** A list that is null counts as empty. @param plan undefined if it is missing */

@@ -100,10 +100,7 @@ const splitText = (text: string): (string | string[])[] => {
 /** Returns a text as it stands between the quotes of a JSON string. */
 export const escapedText = (text: string): string => JSON.stringify(text).slice(1, -1);
 
-/**
- * Parses a body whose texts, but not its keys, may contain placeholders. The parts in order, with a JSON value for each
- * placeholder, are JSON. Takes time linear in the size of the body. @throws BrokenTemplateError
- */
+/** With a JSON value for each placeholder, the parts are JSON. Keys have none. @throws BrokenTemplateError */
 export const parseBodyTemplate = (body: unknown): TemplatePart[] => {
   const parts: TemplatePart[] = [];
   const keys: string[] = [];

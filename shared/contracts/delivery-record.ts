@@ -4,10 +4,7 @@ import { namedRecord } from './event-header.ts';
 import { noticeKinds } from './notice.ts';
 import { attemptResults, deliveryStatuses, failureCauses, failureReasons, withheldReasons } from './outcomes.ts';
 
-/**
- * A reason that only a later version defines is absent: after a rollback, it must not block deliveries. (`catch` would
- * add 8 KB to the bundles.)
- */
+/** A later version's reason is absent: it must not block deliveries. (`catch` would add 8 KB to the bundles.) */
 export const knownReason = z.optional(
   z.pipe(
     z.unknown(),
@@ -18,7 +15,6 @@ export const knownReason = z.optional(
 const attempt = z.object({
   timestamp_ms: z.number(),
   result: z.enum(attemptResults),
-  /** Of HTTP. */
   status: z.optional(z.number()),
   reason: knownReason,
   /** The beginning of the failed response, without secrets. */
@@ -89,7 +85,6 @@ export const deliveryRecord = z.object({
   /** The current round of attempts, from 1, with its attempts. */
   round: z.number(),
   attempt_count: z.number(),
-  /** When the delivery was first claimed. */
   created_at_ms: z.number(),
   /** When the last attempt ended or the status last changed. */
   updated_at_ms: z.number(),
@@ -106,14 +101,10 @@ export const deliveryRecord = z.object({
   last_cause: z.optional(z.enum(failureCauses)),
   /** New rounds keep it, so an alert that arrives shows that it had failed. */
   last_failed_at_ms: z.optional(z.number()),
-  /**
-   * In this round, if it is not that of the last entry of `attempts` (`failureReasonOf`); or why a notice was
-   * cancelled.
-   */
+  /** If it is not that of the last entry of `attempts` (`failureReasonOf`); or why a notice was cancelled. */
   last_reason: knownReason,
   /** 0 if the record is not claimed. */
   lease_until_ms: z.number(),
-  /** That of the current or last claim. */
   claim_id: z.string(),
   /** True if the lease of a claim expired, or a connection was closed: the alert may have arrived. */
   was_interrupted: z.optional(z.boolean()),

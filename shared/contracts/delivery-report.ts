@@ -17,7 +17,6 @@ const deliveryOutcome = z.object({
   state: z.enum(alarmStates),
   status: z.enum([...deliveryStatuses, 'failing']),
   reason: z.nullable(z.string()),
-  /** Those of the current round. */
   attempts: z.number(),
   accepted_at: z.nullable(z.number()),
   first_attempt_at: z.nullable(z.number()),
@@ -67,10 +66,7 @@ const failuresReport = z.object({
   last_reason: knownReason,
 });
 
-/**
- * An event whose plan lists notifications that do not exist: all, or some when dispatch received the event again, so
- * that they may have been deleted before their deliveries were sent.
- */
+/** Of an event received again, only some notifications may be unknown: they may have been deleted before. */
 const planReport = z.object({
   kind: z.literal('plan'),
   event: eventHeader,

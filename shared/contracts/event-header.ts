@@ -5,10 +5,7 @@ import { alarmStates, tenantId } from './alarm-event.ts';
 export const fact = z.tuple([z.string(), z.union([z.string(), z.int()])]);
 export type Fact = z.infer<typeof fact>;
 
-/**
- * The ID as records store it, and the label or ID on one line. `plain_name` has no format characters, for subjects and
- * SMS: absent if it equals `name`, empty if nothing is visible.
- */
+/** `plain_name` has no format characters: absent if it equals `name`, empty if nothing is visible. */
 export const namedRecord = z.object({
   id: z.string(),
   name: z.optional(z.string()),
@@ -23,7 +20,6 @@ export const eventHeader = z.object({
   previous_state: z.optional(z.string()),
   entity: namedRecord,
   alarm: namedRecord,
-  /** The key of the alarm's incident (`incidentKey`). */
   incident_key: z.string(),
   /** When the alarm's state changed, by the clock of the producer, ms since the epoch. */
   produced_at_ms: z.optional(z.int()),

@@ -34,28 +34,19 @@ export const correlation = {
   trace: z.optional(trace),
 };
 
-/**
- * What a message on a sender's queue has before its payload (`domain/delivery-message.ts`): no destination, secret or
- * plan.
- */
+/** What stands before the payload (`domain/delivery-message.ts`): no destination, secret or plan. */
 export const envelope = z.object({
   notification_id: z.string(),
   /** 1 by default. Dead letters and stored messages contain the next round. */
   round: z.optional(z.int().check(z.positive())),
   /** Salted hashes of the recipients that earlier attempts reached, whether or not they could be recorded. */
   reached_recipient_hashes: z.optional(z.array(z.string())),
-  /**
-   * IDs of the event's other notifications; absent in a notice, and above 25: dispatch has stored them
-   * (`destination-list.ts`).
-   */
+  /** The event's other notifications; absent in notices, and above 25, when they are stored (`destination-list.ts`). */
   siblings: z.optional(z.array(z.string())),
   /** Present if no older event of the incident may follow a newer one, as the notification asks. */
   ordered: z.optional(z.literal(true)),
   notice: z.optional(noticeContent),
-  /**
-   * When SQS accepted the event, or the service created the notice, ms since the epoch. An escalation has that of its
-   * alert.
-   */
+  /** When SQS accepted the event, or the service created the notice. An escalation has that of its alert. */
   accepted_at_ms: z.int(),
   /** Ms since the epoch. Absent in a notice. */
   dispatched_at_ms: z.optional(z.int()),

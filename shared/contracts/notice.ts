@@ -17,7 +17,6 @@ export const NOTICE_EVENT_ID = new RegExp(`:\\d+:(${noticeKinds.join('|')})$`);
 export const noticeContent = z.object({
   kind: z.enum(noticeKinds),
   subject: z.string(),
-  /** What happened and what to do. */
   paragraphs: z.array(z.string()),
   /** Most important first. */
   facts: z.array(fact),

@@ -40,10 +40,7 @@ const isHttpUrl = (value: string): boolean => {
 /** RFC 5321, section 4.5.3.1: 256 octets including angle brackets; the local part has at most 64. */
 export const MAX_EMAIL_ADDRESS_LENGTH = 254;
 
-/**
- * `<input type="email">` (HTML Living Standard) without what SES refuses: dots at the start, at the end or doubled in
- * the local part (RFC 5321, section 4.1.2).
- */
+/** `<input type="email">` (HTML) without what SES refuses: odd dots in the local part (RFC 5321, section 4.1.2). */
 const HTML_EMAIL =
   /^[a-zA-Z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-zA-Z0-9!#$%&'*+/=?^_`{|}~-]+)*@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/;
 

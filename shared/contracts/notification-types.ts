@@ -11,10 +11,7 @@ type NotificationType = {
 
 const defaults = { hasIncidents: false, canBounce: false, sendsByHttp: false, summarizedAfter: null } as const;
 
-/**
- * The notification types (docs/api.md#details-by-type). Dispatch, and the queues and senders of the stack derive from
- * them.
- */
+/** docs/api.md#details-by-type. Dispatch, and the queues and senders of the stack derive from them. */
 export const notificationTypes = {
   email: { ...defaults, canBounce: true, summarizedAfter: 'email_after' },
   webhook: { ...defaults, sendsByHttp: true },

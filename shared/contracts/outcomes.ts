@@ -42,10 +42,7 @@ export type WithheldReason = (typeof withheldReasons)[number];
 export const deliveryReasons = [...failureReasons, 'older_timestamp', ...withheldReasons] as const;
 export type DeliveryReason = (typeof deliveryReasons)[number];
 
-/**
- * A failed delivery becomes pending when the message of its next round arrives. A bounced one was delivered before. A
- * summarized alert is listed in a summary.
- */
+/** A failed delivery becomes pending when the message of its next round arrives. A bounced one was delivered. */
 export const deliveryStatuses = [
   'pending',
   'delivered',

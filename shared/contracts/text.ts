@@ -10,10 +10,8 @@ export const typeRule = (rule: string) => ({
 });
 
 /**
- * A string of at most `max` UTF-16 units. `abort` keeps the checks from reading a longer one: zod runs refinements and
- * regular expressions also after `maxLength` has failed. `npm run check` refuses them elsewhere.
- *
- * @param rule the message about a text that is too long, and by default about any other value (`type`)
+ * `abort` keeps checks from reading longer texts, which zod runs also after `maxLength` has failed. `npm run check`
+ * refuses them elsewhere. By default, `rule` is the message about any other value, too.
  */
 export const boundedText = (
   { max, rule, type = rule }: { max: number; rule?: string; type?: string | z.core.$ZodStringParams | undefined },
@@ -63,12 +61,7 @@ export const truncateKey = (key: string): string =>
 /** Reports the invalid fields of a map with unvalidated values, of which none is too long. */
 type CheckFields = (map: Readonly<Record<string, unknown>>, report: (field: string, message: string) => void) => void;
 
-/**
- * The schema of `details` or `metadata`. It passes the parsed object on, because a copy would lose the key `__proto__`.
- *
- * @param maxValueLength in code points
- * @param checkFields additional rules, checked in the same pass unless a value is too long
- */
+/** A copy of the parsed object would lose the key `__proto__`. `checkFields` reads no value that is too long. */
 export const stringMap = (maxValueLength: number, checkFields: CheckFields = () => undefined) =>
   z.custom<Record<string, string>>(isJsonObject, typeRule('must be an object of strings')).check((context) => {
     const entries = Object.entries(context.value);

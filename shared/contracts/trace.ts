@@ -46,10 +46,7 @@ const receivedTracestate = z.pipe(
   tracestate,
 );
 
-/**
- * The trace of the producer's request or job. Only messages, dead letters and stored failed messages contain
- * `tracestate`: it is never logged or shown.
- */
+/** Only messages, dead letters and stored failed messages contain `tracestate`: it is never logged or shown. */
 export const trace = z.object({
   id: boundedText({ max: 32 }, z.regex(/^[\da-f]{32}$/)),
   /** What HTTP receivers get. Absent in a notice, which has only the ID of the alert's trace. */

@@ -1,10 +1,7 @@
 import { notificationTypeIds } from './notification-types.ts';
 import { limitNames } from './tenant-limits.ts';
 
-/*
- * Values of environment variables. No zod schemas: every function parses its environment when it starts, and building
- * and using the schemas took 3% of a cold start.
- */
+/* No zod schemas: every function parses its environment when it starts, and they took 3% of a cold start. */
 
 /** Optional if its value can be undefined. @throws Error */
 export type Variable<Value> = (text: string | undefined) => Value;

@@ -121,13 +121,7 @@ const resolvedRequest = (request: Fields, stored: StringMap, report: Report): Fi
   return request;
 };
 
-/**
- * The parsed value has the stored values of masked headers. It is undefined for a request without headers and body,
- * which removes the stored one.
- *
- * @param isPermitted whether the notification is of type `webhook`
- * @param stored the headers whose values the request may keep
- */
+/** The parsed value has the stored values of masked headers. Without headers and body, it is undefined. */
 export const webhookRequest = (isPermitted: boolean, stored: StringMap) =>
   z
     .custom<WebhookRequest | undefined>(isJsonObject, { error: 'must be an object with headers, body or both' })

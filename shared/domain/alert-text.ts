@@ -31,9 +31,8 @@ export const multiLine = (text: string): string =>
     .trim();
 
 /**
- * One line without control and format characters (Unicode categories Cc and Cf), for subjects and SMS. Directional
- * overrides could rearrange the text around them, and invisible characters hide differences. Emoji joined by zero-width
- * joiners become separate ones.
+ * For subjects and SMS, without categories Cc and Cf: directional overrides could rearrange the text, and invisible
+ * characters hide differences. Emoji joined by zero-width joiners become separate ones.
  */
 export const plainLine = (text: string): string => oneLine(text.replace(/\p{Cf}+/gu, ''));
 

@@ -28,8 +28,8 @@ const throttling = /^Thrott(?:led|ling)(?:Exception)?$/;
 const invalidSnsParameter = /^InvalidParameter(?:Value)?Exception$/;
 
 /**
- * Only errors that the recipient causes are permanent (docs/decisions/formats.md#ses-and-sns-outcomes). SES and SNS use
- * the same names for errors that the operators cause, so the message decides. Unmatched errors are transient.
+ * Only errors of the recipient are permanent (docs/decisions/formats.md#ses-and-sns-outcomes). SES and SNS use the same
+ * names for errors of the operators, so the message decides. Unmatched errors are transient.
  */
 const awsRules = {
   ses: [

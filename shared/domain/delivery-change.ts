@@ -92,11 +92,7 @@ const failureIn = (before: DeliveryRecord, after: DeliveryRecord): Failure | und
     : undefined;
 };
 
-/**
- * Notices and heartbeats mean nothing, and summaries have no outcome.
- *
- * @param scale factor for the delays between attempts
- */
+/** Notices and heartbeats mean nothing, and summaries have no outcome. */
 export const changeOf = (before: DeliveryRecord, after: DeliveryRecord, scale: number): DeliveryChange | undefined => {
   const isNotice = after.notice !== undefined && after.notice !== 'summary';
   if (isNotice || isHeartbeat({ tenant_id: parseDeliveryPartition(after.pk).tenant })) return undefined;

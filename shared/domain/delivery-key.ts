@@ -37,10 +37,7 @@ export const summaryPartition = (tenant: string, hash: string): string => `summa
 
 export const destinationsPartition = (tenant: string, hash: string): string => `destinations#${hash}#${tenant}`;
 
-/**
- * Depends on the event's ID only, so that another event with the same ID finds this record
- * (docs/decisions/events.md#event-identity). The sort key starts with the time of the event.
- */
+/** Another event with the same ID finds this record (docs/decisions/events.md#event-identity). */
 export const deliveryKey = (
   event: Pick<AlarmEvent, 'tenant_id' | 'event_id'>,
   notificationId: string,

@@ -30,10 +30,7 @@ export const bodyForRound = (
   return messageBody(`{${bodyTail({ ...parts, round, reached_recipient_hashes }, payload)}`);
 };
 
-/**
- * Never throws: an invalid message must not fail the rest of the batch. Only the envelope is parsed, and nothing of a
- * body whose envelope is too long.
- */
+/** Never throws: an invalid message must not fail the batch. Nothing of a body with too long an envelope is parsed. */
 export const parseDelivery = (body: string): Delivery | undefined => {
   const end = body.slice(0, MAX_ENVELOPE_BYTES + 1).indexOf('\n');
   const payloadStart = end + 1 + PAYLOAD_KEY.length;

@@ -26,23 +26,16 @@ export const PRODUCER_FAULTS = 'producer_faults';
 /** When first received, without heartbeats; only with the setting `expectedEventIntervalMinutes`. */
 export const EVENTS_RECEIVED = 'events_received';
 
-/**
- * Milliseconds from the acceptance of the event by SQS until the destination accepted the alert, whichever attempt that
- * was. Notices have none.
- */
+/** Milliseconds from the acceptance of the event by SQS until that of the alert by the destination. Not of notices. */
 export const DELIVERY_LATENCY = 'delivery_latency';
 
 /**
- * Milliseconds from the acceptance of the event by SQS to the start of the first attempt, over all types. It does not
- * depend on the destination: attempts that a circuit, the move of a slow tenant or an incident lock postponed have no
- * value. Neither have notices.
+ * Milliseconds from the acceptance of the event by SQS to the first attempt. It does not depend on the destination:
+ * attempts that a circuit, the move of a slow tenant or an incident lock postponed have no value. Neither have notices.
  */
 export const FIRST_ATTEMPT_LATENCY = 'first_attempt_latency';
 
-/**
- * Without notices (docs/operations.md#metrics). Dispatch counts planned deliveries when it has queued them, and senders
- * what became of them.
- */
+/** Without notices (docs/operations.md#metrics). Dispatch counts what is planned, senders what became of it. */
 export const deliveryTotals = [
   'deliveries_planned',
   'deliveries_delivered',
@@ -55,29 +48,17 @@ export const deliveryTotals = [
 ] as const;
 export type DeliveryTotal = (typeof deliveryTotals)[number];
 
-/**
- * Of a type that sends by HTTP: 1 for an attempt that failed because of the destination, -1 for one that delivered. So
- * the sum is large only if most attempts fail, and many.
- */
+/** 1 for an attempt that failed because of the destination, -1 for one that delivered: large only if most fail. */
 export const FAILURE_EXCESS = 'failure_excess';
 
-/**
- * Of a type with an endpoint of the operators: 1 for a call that failed because of it, -1 for another one.
- * `FAILURE_EXCESS` counts the same attempts, but also failures because of tenants.
- */
+/** 1 for a call that failed because of an endpoint of the operators, -1 for others, also if the tenant is at fault. */
 export const ENDPOINT_FAILURE_EXCESS = 'endpoint_failure_excess';
 
-/**
- * Failures that senders recorded less those that the watcher of the stream saw, so that no value is below 0 while it
- * sees none; and the age of the oldest record.
- */
+/** Failures that senders recorded less those that the watcher of the stream saw; and the age of the oldest record. */
 const streamMetrics = ['failures_unseen', 'oldest_record_seconds'] as const;
 export type StreamMetric = (typeof streamMetrics)[number];
 
-/**
- * What alarms read over all types and functions; and failures of a type, because a log line is shorter if they have the
- * dimensions of `DELIVERY_LATENCY`.
- */
+/** What alarms read over all types; and failures of a type, because lines with these dimensions are shorter. */
 const totalMetrics = [
   DELIVERY_LATENCY,
   ENDPOINT_FAILURE_EXCESS,
@@ -94,10 +75,7 @@ export type TotalMetric = (typeof totalMetrics)[number];
 export const isOnlyTotal = (metric: string): boolean =>
   metric === FIRST_ATTEMPT_LATENCY || [...deliveryTotals, ...streamMetrics].some((name) => name === metric);
 
-/**
- * Also emitted without that dimension. One alarm on this metric costs as much as one on a single type. Each further
- * metric costs $0.30 a month while it has values.
- */
+/** Also emitted without that dimension, for one alarm. Each further metric costs $0.30 a month while it has values. */
 export const hasTotal = (metric: string): boolean => totalMetrics.some((name) => name === metric);
 
 /** Reasons of failures in which nothing was sent. */

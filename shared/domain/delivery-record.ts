@@ -205,10 +205,7 @@ export const isShadow = ({ status, withheld }: DeliveryRecord): boolean =>
 export const isMuted = ({ status, withheld }: DeliveryRecord): boolean =>
   status === 'cancelled' && withheld === 'muted';
 
-/**
- * A newer event was delivered. The record has both times if SQS accepted the older event later, which only they
- * explain.
- */
+/** The record has both times if SQS accepted the older event later, which only they explain. */
 export const withSuperseded = (
   record: DeliveryRecord,
   time: EventTime,
@@ -233,10 +230,7 @@ export const haveAllBounced = ({
   bounced_recipient_hashes: bounced,
 }: DeliveryRecord): boolean => reached.length > 0 && reached.every((hash) => bounced?.has(hash));
 
-/**
- * The delivery has ended, and every recipient that accepted has bounced. A pending delivery, a redelivery of a failed
- * one, and a summary of the alert may still reach others.
- */
+/** A pending delivery, a redelivery of a failed one, and a summary of the alert may still reach others. */
 export const mustBecomeBounced = (record: DeliveryRecord): boolean =>
   !['pending', 'failed', 'bounced', 'summarized'].includes(record.status) && haveAllBounced(record);
 
@@ -257,10 +251,7 @@ export const withNextAttempt = (record: DeliveryRecord, nextAttemptAtMs: number)
  */
 const REPORT_AFTER_MS = 5 * MINUTE_MS - 50_000;
 
-/**
- * Attempts fail, whoever is at fault, and none ends within five minutes of the round's start: with the normal schedule
- * after the fourth attempt, or the third one if all time out.
- */
+/** Whoever is at fault: with the normal schedule after the fourth attempt, or the third one if all time out. */
 export const isLate = (
   { status, last_cause, next_attempt_at_ms, scheduled_attempt_at_ms = 0, round_started_at_ms }: DeliveryRecord,
   scale: number,
@@ -273,12 +264,7 @@ export const isLate = (
 /** In code points. */
 const MAX_RECORDED_STATUS_LENGTH = 255;
 
-/**
- * Adds what reports need of an alert that fails for minutes or has ended without arriving: the event may have reached
- * nobody.
- *
- * @param scale factor for the delays between attempts
- */
+/** Adds what reports need of an alert that fails for minutes, or has ended without arriving. */
 export const withReportedAlert = (
   record: DeliveryRecord,
   { event, siblings }: Pick<Envelope, 'event' | 'siblings'>,

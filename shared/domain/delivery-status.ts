@@ -29,10 +29,7 @@ export const reasonOf = (record: DeliveryRecord): DeliveryReason | undefined => 
   return record.newer_event_at_ms === undefined ? failureReasonOf(record) : 'older_timestamp';
 };
 
-/**
- * The destination fails, and no attempt ends within five minutes of the round's start. @param scale factor for all
- * delays
- */
+/** The destination fails, and no attempt ends within five minutes of the round's start. */
 export const isFailing = (record: DeliveryRecord, scale: number): boolean =>
   record.last_cause === 'destination' && isLate(record, scale);
 
@@ -63,10 +60,7 @@ export const isUnreached = (record: DeliveryRecord, scale: number): boolean => {
   return record.status === 'failed' || isCancelled || isLate(record, scale);
 };
 
-/**
- * As tenants see it (docs/decisions/api.md#delivery-history). @param withResponses whether attempts have the responses
- * of the destination
- */
+/** As tenants see it (docs/decisions/api.md#delivery-history). */
 export const listedDelivery = (record: DeliveryRecord, withResponses: boolean): ListedDelivery => ({
   event_id: record.event_id,
   entity_id: record.entity_id,

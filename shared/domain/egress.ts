@@ -38,11 +38,8 @@ const isPublicUnicast = (address: Address): boolean => {
 };
 
 /**
- * Public unicast addresses and the allowed blocks (docs/decisions/outbound.md#ssrf-protection). An address that embeds
- * others is public only if all of them are.
- *
- * @param allowedBlocks CIDR blocks
- * @throws Error if a block is invalid
+ * Public unicast addresses and the allowed CIDR blocks (docs/decisions/outbound.md#ssrf-protection). An address that
+ * embeds others is public only if all of them are. @throws Error if a block is invalid
  */
 export const egressRule = (allowedBlocks: readonly string[]): EgressRule => {
   const blocks = allowedBlocks.map((block) => ipaddr.parseCIDR(block));

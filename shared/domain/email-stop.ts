@@ -132,12 +132,7 @@ const macOf = (key: Buffer, recipient: Recipient): Buffer =>
 
 const CIPHER = 'aes-256-ctr';
 
-/**
- * The query has the tenant, the HMAC of tenant and address, and the address, encrypted with the HMAC as its IV (a
- * synthetic IV, as in RFC 5297), so that only the service can read it.
- *
- * @param apiUrl without a trailing slash
- */
+/** The address is encrypted with the HMAC as its IV (a synthetic IV, as in RFC 5297): only the service can read it. */
 export const optOutUrl = (apiUrl: string, key: Buffer, recipient: Recipient): string => {
   const mac = macOf(key, recipient);
   const cipher = createCipheriv(CIPHER, subkey(key, 'address'), mac.subarray(0, IV_BYTES));

@@ -23,10 +23,7 @@ export class ServiceError extends Error {
   }
 }
 
-/*
- * All errors of the API are created here, so that the examples of the OpenAPI document are the errors that clients
- * receive.
- */
+/* All errors of the API are created here: they are the examples of the OpenAPI document. */
 
 /** `details` lists every invalid field with its rule. */
 export const badRequest = (details: string): ServiceError =>

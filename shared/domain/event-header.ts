@@ -47,9 +47,6 @@ export const previousState = ({ previous_state: previous }: Pick<AlarmEvent, 'pr
 /** An absent `previous_state` counts as a change. */
 export const isStateChange = (event: AlarmEvent): boolean => previousState(event) !== event.details.state;
 
-/**
- * What the plan of a valid event lists for its state, without duplicates; empty if the state did not change
- * (docs/decisions/events.md#routing).
- */
+/** Without duplicates; empty if the state did not change (docs/decisions/events.md#routing). */
 export const plannedNotifications = (event: AlarmEvent): string[] =>
   isStateChange(event) ? listedNotifications(event.notification_plan, event.details.state) : [];

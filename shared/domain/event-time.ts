@@ -37,11 +37,9 @@ const brokenTimeRule = (value: unknown, acceptedAtMs: number): string | undefine
 };
 
 /**
- * Of `details.timestamp` and the time in `event_id`, the first that is present and valid is the producer's; an invalid
- * one counts as absent (docs/decisions/events.md#event-time).
- *
- * @param acceptedAtMs when SQS accepted the event, ms since the epoch
- * @returns the times, and the broken rules, each with its field and without a value of the event
+ * Of `details.timestamp` and the time in `event_id`, the first that is present and valid is the producer's
+ * (docs/decisions/events.md#event-time). Warnings are broken rules, each with its field and without a value of the
+ * event.
  */
 export const readEventTime = (
   { details, event_id: eventId }: { details: Readonly<Record<string, unknown>>; event_id: string },
@@ -63,10 +61,7 @@ export const readEventTime = (
 /** The best known time at which the alarm's state changed. */
 export const changedAtMs = ({ producedAtMs, acceptedAtMs }: EventTime): number => producedAtMs ?? acceptedAtMs;
 
-/**
- * By the producer's times or, if these are equal or one is missing, by when SQS accepted the events
- * (docs/decisions/deliveries.md#incident-order).
- */
+/** By the producer's times or else when SQS accepted the events (docs/decisions/deliveries.md#incident-order). */
 export const isOlder = (event: EventTime, other: EventTime): boolean => {
   const [produced, otherProduced] = [event.producedAtMs, other.producedAtMs];
   return produced === undefined || otherProduced === undefined || produced === otherProduced

@@ -3,11 +3,7 @@ export type Gathered<Value, Result> = {
   readonly result: Promise<Result>;
 };
 
-/**
- * Gathers values by key, so that one request handles those that arrive together.
- *
- * @param schedule calls its argument when values have been gathered long enough, for example `setImmediate`
- */
+/** One request handles the values of a key that arrive until `schedule`, such as `setImmediate`, calls its argument. */
 export const createGatherer = <Key, Value, Result>(
   handle: (values: readonly Value[], key: Key) => Promise<Result>,
   schedule: (close: () => void) => unknown,

@@ -2,10 +2,7 @@ import { type AlarmEvent, HEARTBEAT_TENANT } from '../contracts/alarm-event.ts';
 import type { DeliveryTarget } from './notification.ts';
 import { MINUTE_MS } from './time.ts';
 
-/**
- * Its URL only its sender knows. Its ID is one that a stored notification can have, so that dispatch and sender look it
- * up in the table.
- */
+/** Only its sender knows the URL. A stored notification can have its ID, so dispatch and sender look it up. */
 const heartbeatNotification: DeliveryTarget = { id: 'nt00000000000000000HEARTBEAT', type: 'webhook', details: {} };
 
 /** Heartbeats emit no metrics, and are neither repeated nor reported. */

@@ -6,10 +6,7 @@ import { type EventTime, isOlder } from './event-time.ts';
 import { MINUTE_MS } from './time.ts';
 import { LEASE_MS } from './timeouts.ts';
 
-/**
- * The same from trigger to resolve. A hash, because IDs can have any length and characters, while PagerDuty Events API
- * v1 limits keys to 255 characters.
- */
+/** A hash, because PagerDuty Events API v1 limits keys to 255 characters. */
 export const incidentKey = ({
   tenant_id: tenant,
   entity,
@@ -73,10 +70,7 @@ export const newestEventTime = ({
 }: Pick<IncidentLock, 'newest_event_at_ms' | 'newest_accepted_at_ms'>): EventTime | undefined =>
   acceptedAtMs === undefined ? undefined : { producedAtMs, acceptedAtMs };
 
-/**
- * How long older events wait, from the first claim of an event whose worker crashed: longer than the visibility
- * timeout, after which its message is received again.
- */
+/** Longer than the visibility timeout, after which the message of the crashed worker is received again. */
 const MAX_WAIT_FOR_NEWER_MS = 5 * MINUTE_MS;
 
 const timeOf = ({ event_at_ms: producedAtMs, accepted_at_ms: acceptedAtMs }: LockingEvent): EventTime => ({

@@ -95,11 +95,7 @@ export const deliveryBytes = (
   siblings?: readonly string[],
 ): number => Buffer.byteLength(bodyHead(target, siblings)) + bytes;
 
-/**
- * The content hash covers only the event ID: notices with the same ID are duplicates, even if their texts differ.
- *
- * @param correlation that of the alert that caused the notice
- */
+/** The content hash covers only the event ID: notices with the same ID are duplicates, even if their texts differ. */
 export const noticeBody = (
   target: Addressee,
   { event, content, incidentKey, acceptedAtMs }: Notice,

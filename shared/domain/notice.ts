@@ -3,10 +3,7 @@ import type { NoticeContent, NoticeKind } from '../contracts/notice.ts';
 import { MAX_VALUE_LENGTH, oneLine, plainLine, truncate } from './alert-text.ts';
 import { DAY_MS, startOf } from './time.ts';
 
-/**
- * Per tenant and UTC day. They bound the cost if notices are repeated, and are separate from the limits of alerts,
- * which may be 0.
- */
+/** Per tenant and UTC day: the cost of repeated notices, separate from the limits of alerts, which may be 0. */
 export const MAX_NOTICE_MESSAGES_PER_DAY = { email: 10_000, managed: 1_000, sms: 100 } as const;
 
 /** The alarm event that identifies a notice, and its text. */
@@ -19,24 +16,14 @@ export type Notice = {
   acceptedAtMs?: number;
 };
 
-/**
- * One per kind, key and period: a repeated notice is a duplicate.
- *
- * @param key what the notice is about
- * @param startMs start of the period, ms since the epoch
- */
+/** One per kind, key and period: a repeated notice is a duplicate. @param startMs start of the period */
 export const noticeId = (kind: NoticeKind, tenant: string, key: string, startMs: number): string =>
   `${tenant}:${key}:${startMs}:${kind}`;
 
 export const dailyNoticeId = (kind: NoticeKind, tenant: string, key: string, atMs: number): string =>
   noticeId(kind, tenant, key, startOf(DAY_MS, atMs));
 
-/**
- * Each part of the text is on one line, so that no value can imitate another part. The subject has no format
- * characters.
- *
- * @param event what its event has other than the state WARNING, the subject as its status, and the tenant as its entity
- */
+/** Each part is on one line, so that no value can imitate another part. The subject has no format characters. */
 export const createNotice = (
   tenant: string,
   id: string,

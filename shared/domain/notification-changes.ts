@@ -16,10 +16,7 @@ export const maskedRecord = (id: string, attributes: NotificationAttributes): No
 /** Only the updated notification as a whole is validated. */
 export type Changes = Partial<Record<keyof NotificationAttributes, unknown>>;
 
-/**
- * What the request omits is unchanged (docs/decisions/api.md#partial-updates), except that another type has nothing of
- * a webhook.
- */
+/** What the request omits stays (docs/decisions/api.md#partial-updates); another type has nothing of a webhook. */
 export const withChanges = (
   { webhook_request, ordered, ...common }: NotificationAttributes,
   changes: Changes,
@@ -32,10 +29,7 @@ export const withChanges = (
 const originOf = (url: unknown): string | undefined =>
   typeof url === 'string' && URL.canParse(url) ? new URL(url).origin : undefined;
 
-/**
- * The headers whose values an update may keep: none if it changes the origin of the URL, so that nobody can have
- * secrets sent elsewhere.
- */
+/** None if the update changes the origin of the URL, so that nobody can have secrets sent elsewhere. */
 export const keptHeaders = (before: NotificationAttributes, { details }: Changes): StringMap =>
   originOf(before.details.url) === originOf(isJsonObject(details) ? details.url : undefined)
     ? (before.webhook_request?.headers ?? {})

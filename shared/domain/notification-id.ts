@@ -3,22 +3,15 @@ import { createMonotonicUlids, isPrefixedUlid } from './ulid.ts';
 /** Every tenant has it (docs/api.md#default-notification). */
 export const DEFAULT_NOTIFICATION_ID = 'ntTechnicalContactsEmail';
 
-/**
- * The notification of type `managed` to which escalations are delivered (docs/decisions/notices.md#nobody-reached). It
- * is neither stored nor listed, and notification plans cannot use it.
- */
+/** The target of escalations (docs/decisions/notices.md#nobody-reached). Notification plans cannot use it. */
 export const OPERATORS_NOTIFICATION_ID = 'ntOperators';
 
-/**
- * `nt` and a ULID, so the IDs of a function sort by creation. ULIDs start with a digit, so the ID of the default
- * notification sorts last.
- */
+/** The IDs of a function sort by creation. ULIDs start with a digit, so the default notification sorts last. */
 export const createNotificationIds = (): (() => string) => {
   const next = createMonotonicUlids();
   return () => `nt${next()}`;
 };
 
-/** For the command line and tests. */
 export const newNotificationId = createNotificationIds();
 
 /** Other IDs could contain a `#` and so name another partition. */

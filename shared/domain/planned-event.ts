@@ -31,7 +31,6 @@ const noDeliveryReason = (event: AlarmEvent, ids: readonly string[]): NoDelivery
 
 export type PlannedEvent = {
   shared: SharedBody;
-  /** Of its notifications. */
   ids: readonly string[];
   /** When SQS accepted the event, ms since the epoch. */
   acceptedAtMs: number;
@@ -45,7 +44,6 @@ export type PlannedEvent = {
 export type InvalidEvent = EventFindings & {
   reason: Extract<FailureReason, 'malformed' | 'too_large' | 'too_many_notifications'>;
   cause: Exclude<DeadLetterCause, 'destination'>;
-  /** As far as they are valid. */
   ids: EventIds;
 };
 
@@ -116,12 +114,7 @@ const plan = (
   };
 };
 
-/**
- * Never throws, because an invalid message must not fail the rest of the batch. A message that is too large is not
- * parsed.
- *
- * @param acceptedAtMs when SQS accepted the message, ms since the epoch
- */
+/** Never throws: an invalid message must not fail the rest of the batch. One that is too large is not parsed. */
 export const planEvent = (
   body: string,
   acceptedAtMs: number,
@@ -154,7 +147,6 @@ export const idsOfEvent = ({
 
 export const isInvalidEvent = (planned: PlannedEvent | InvalidEvent): planned is InvalidEvent => 'reason' in planned;
 
-/** For log lines and attributes of dead letters. */
 export const findingFields = ({
   errors,
   warnings,
@@ -194,7 +186,6 @@ export const checkEvent = (value: unknown, acceptedAtMs: number, canBeHeartbeat 
   };
 };
 
-/** For logs. */
 export type EventIds = { tenant_id?: string | undefined; event_id?: string | undefined; trace_id?: string | undefined };
 
 /** Returns the valid IDs of a value that may be no alarm event. */

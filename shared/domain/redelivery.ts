@@ -13,7 +13,6 @@ export type RedeliveryCursor = {
 export const redeliveryMarker = ({ beganAtMs, after }: RedeliveryCursor): string =>
   [String(beganAtMs).padStart(13, '0'), ...(after === null ? [] : after.split('#'))].join('-');
 
-/** @param marker valid (`contracts/redelivery.ts`) */
 export const parseRedeliveryMarker = (marker: string): RedeliveryCursor => {
   const [beganAtMs, ...after] = marker.split('-');
   return { beganAtMs: Number(beganAtMs), after: after.length === 0 ? null : after.join('#') };

@@ -53,8 +53,8 @@ const searchable = (text: string): string => text.replace(IGNORED, '').toLowerCa
 const decoded = (text: string): string => searchable(text.replace(ENCODED, decodedText));
 
 /**
- * Returns a secret and those of its parts that its runs do not contain: the short credentials after an authentication
- * scheme, decoded for Basic (RFC 7617), and the short key of a signing secret.
+ * Also what the runs of a secret do not contain: short credentials after an authentication scheme, decoded for Basic
+ * (RFC 7617), and the short key of a signing secret.
  */
 const partsOf = (secret: string): string[] => {
   const [scheme = '', ...rest] = secret.split(' ');
@@ -82,8 +82,8 @@ const containsSecret = (text: string, forms: ReadonlySet<string>): boolean => {
 };
 
 /**
- * Returns the text if its source contains no secret, or says that it does (docs/api.md#test-operations). Returns
- * undefined if the secrets are too long to search for, or if one has nothing to search for.
+ * Says so if the source contains a secret (docs/api.md#test-operations). Returns undefined if the secrets are too long
+ * to search for, or if one has nothing to search for.
  */
 export const withoutSecrets = (text: string, secrets: readonly string[], source = text): string | undefined => {
   if (secrets.reduce((sum, { length }) => sum + length, 0) > MAX_SECRETS_LENGTH) return undefined;

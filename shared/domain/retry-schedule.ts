@@ -15,7 +15,6 @@ const RETRY_DELAYS_MS = [
   4 * HOUR_MS,
 ] as const;
 
-/** In a round. */
 export const MAX_ATTEMPTS = RETRY_DELAYS_MS.length + 1;
 
 /** How long the attempts of a round take. */
@@ -35,11 +34,8 @@ const withJitter = (delayMs: number, scale: number, random: () => number): numbe
   Math.ceil(delayMs * scale * (1 + MAX_JITTER * random()));
 
 /**
- * The scheduled delay, or the one that the destination requests if that is longer; undefined after a permanent failure
- * and after the last attempt.
- *
- * @param attemptCount attempts of this round, including the failed one
- * @param scale factor for all delays; tests use a small one
+ * The scheduled delay, or the requested one if that is longer; undefined after a permanent failure and the last
+ * attempt. @param attemptCount attempts of this round, including the failed one
  */
 export const retryDelayMs = (
   attemptCount: number,
@@ -57,11 +53,9 @@ export const retryDelayMs = (
 const MAX_SHORT_RECEIVES = 30;
 
 /**
- * How long a message stays invisible: 2, 4, 8 ... 64 s, then 90 s up to receive 30, so that every period of the alarms
- * has data points and processing resumes soon after recovery. From then on 15 min, so that an outage of 18 hours does
- * not exhaust `maxReceiveCount` (docs/decisions/deliveries.md#internal-errors).
- *
- * @param receiveCount `ApproximateReceiveCount` of the message
+ * 2, 4, 8 ... 64 s, then 90 s up to receive 30, so that every period of the alarms has data points and processing
+ * resumes soon. Then 15 min: an outage of 18 hours must not exhaust `maxReceiveCount`
+ * (docs/decisions/deliveries.md#internal-errors).
  */
 export const internalErrorDelayMs = (receiveCount: number, scale: number): number =>
   Math.ceil((receiveCount > MAX_SHORT_RECEIVES ? 15 * MINUTE_MS : Math.min(2 ** receiveCount, 90) * SECOND_MS) * scale);

@@ -8,10 +8,7 @@ export const RETIREMENT_MS = DAY_MS;
 /** `whsec_` and the base64 of 32 random bytes (Standard Webhooks 1.0.0). */
 export const newSigningSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
-/**
- * Nobody can read the new secret of a response that was lost, so the one before it must keep signing beside the one of
- * the next request.
- */
+/** If a response was lost, nobody can read its secret: the one before must sign beside that of the next request. */
 const MAX_RETIRED = 2;
 
 export const noSigningSecrets: SigningSecrets = { retired: [] };

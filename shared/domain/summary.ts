@@ -20,7 +20,6 @@ export type SummaryWindow = {
   endMs: number;
   /** Distinguishes windows with the same start. */
   name: string;
-  /** Why its alerts are summarized. */
   reason: string;
 };
 
@@ -84,7 +83,6 @@ const MAX_LISTED_STATUS_LENGTH = 120;
 /** As its newest alert shows it. */
 export type SummarizedAlarm = {
   incident: string;
-  /** Entity and alarm. */
   name: string;
   state: AlarmState;
   /** Empty if the alert has none. */

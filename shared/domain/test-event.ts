@@ -4,10 +4,7 @@ const milliseconds = (data: number) => ({ type: 'i', data, unit: 'milliseconds' 
 
 /**
  * Every field of the webhook payload (docs/api.md#webhook-payload), and IDs that real alarms never have: a test with
- * the state OK resolves the incident that another one opened.
- *
- * @param nowMs ms since the epoch
- * @param state by default OK, so that tests open no incidents
+ * the state OK, the default, resolves the incident that another one opened.
  */
 export const testEvent = (tenant: string, nowMs: number, state: AlarmState = 'OK'): AlarmEvent => {
   const times = { created_at: nowMs, updated_at: nowMs };

@@ -9,7 +9,6 @@ export const DAY_MS = DAY_SECONDS * 1000;
 /** The start of the period that contains a time, such as its UTC hour or day. */
 export const startOf = (lengthMs: number, timeMs: number): number => timeMs - (timeMs % lengthMs);
 
-/** Of the UTC day. */
 export const dayEndMs = (timeMs: number): number => startOf(DAY_MS, timeMs) + DAY_MS;
 
 /** Such as `2026-01-01`. */

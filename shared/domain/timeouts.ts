@@ -1,7 +1,4 @@
-/*
- * How long each step of a delivery may take: each is longer than the one that it contains
- * (docs/decisions/deliveries.md#timeouts).
- */
+/* Each is longer than the one that it contains (docs/decisions/deliveries.md#timeouts). */
 
 /** Of a send, including DNS, connect, TLS, headers and body. */
 export const SEND_TIMEOUT_MS = 15_000;

@@ -35,11 +35,8 @@ export type Alert = {
 export type AlertMessage = Pick<Alert, 'event' | 'payload' | 'eventTimeMs' | 'delayMs' | 'alarmUrl'>;
 
 /**
- * Attempts once to deliver an alert, within `sendTimeoutMs`. Returns a failure of the destination as an outcome. Throws
- * if nothing was sent because a dependency such as DynamoDB failed or was slow, which does not count as an attempt.
- *
- * @param details valid fields of the type
- * @param options of type `webhook` the serialized `webhook_request` and signing secrets
+ * Attempts once, within `sendTimeoutMs`. Throws if nothing was sent because a dependency such as DynamoDB failed or was
+ * slow, which does not count as an attempt. `details` are valid fields of the type, `options` those of a webhook.
  */
 export type Transport = (
   alert: Alert,
@@ -53,12 +50,7 @@ const UNLINKED_ID = /^\.\.?$|^.{125}\.{3}$|\ufffd/su;
 const percentEncoded = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/**
- * The only notices about one alarm are escalations, except that of a summary and the one of their daily limit, whose
- * alarm is a kind of notice.
- *
- * @param template the setting `alarmUrl`
- */
+/** Of notices, only escalations of alerts have links: that of a daily limit has a kind of notice as its alarm. */
 const alarmUrlOf = (template: string, { event, notice }: Pick<Alert, 'event' | 'notice'>): string | undefined => {
   const ids = { tenant_id: event.tenant_id, entity_id: event.entity.id, alarm_id: event.alarm.id };
   const isOfAlarm = !notice || (notice.kind === 'unreached' && !noticeKinds.some((kind) => kind === ids.alarm_id));

@@ -43,11 +43,7 @@ export const placeholdersWithoutValue = (template: unknown, alert: RenderedAlert
   return [...new Set(missing.map(placeholderText))];
 };
 
-/**
- * Returns JSON (docs/api.md#placeholders), undefined above `MAX_WEBHOOK_BODY_BYTES`.
- *
- * @param template a body that `parseBodyTemplate` accepts
- */
+/** Returns JSON (docs/api.md#placeholders), undefined above `MAX_WEBHOOK_BODY_BYTES`. */
 export const webhookBody = (template: unknown, alert: RenderedAlert): string | undefined => {
   const parts = parseBodyTemplate(template);
   const values = parts.some((part) => typeof part !== 'string') ? valuesOf(alert) : undefined;

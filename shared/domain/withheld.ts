@@ -1,7 +1,4 @@
-/**
- * Alerts are recorded and not sent: shadow mode of a tenant, or a mute of a notification. The time at which SQS
- * accepted the event decides. Times are ms since the epoch.
- */
+/** Alerts are recorded and not sent: shadow mode, or a mute. The time at which SQS accepted the event decides. */
 export type WithheldPeriod = {
   from_ms: number;
   /** Exclusive. */
@@ -22,11 +19,7 @@ export const mutedUntil = (mutes: readonly WithheldPeriod[] | undefined, nowMs: 
   return last && !isOver(last, nowMs) ? last.until_ms : undefined;
 };
 
-/**
- * A mute that lasts keeps its start. One that is over stays, because events of that time may still be queued.
- *
- * @param untilMs undefined or a time that has passed ends the mute
- */
+/** A mute that lasts keeps its start. One that is over stays: events of that time may still be queued. */
 export const mutesAfter = (
   mutes: readonly WithheldPeriod[],
   untilMs: number | undefined,

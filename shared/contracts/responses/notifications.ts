@@ -98,12 +98,7 @@ const ofType: Readonly<Record<string, NotificationTypeId>> = {
   stopped: 'email',
 } satisfies { [Name in keyof NotificationRecord]?: NotificationTypeId };
 
-/**
- * Returns a schema that `type` selects. Without an ID it is a request, which may omit the `details` of a type without
- * fields.
- *
- * @param group the suffix of the names of the schemas of the types
- */
+/** `type` selects the schema. Without an ID it is a request. @param group the suffix of the names of the schemas */
 export const notificationOf = (group: string, description: string, { shape }: z.ZodObject) => {
   const schemas = notificationTypeIds.map((type) => {
     const isOptional = !('id' in shape) && Object.keys(fieldsOf(type)).length === 0;
