@@ -80,14 +80,6 @@ describe('a request', () => {
     expect(await call()).toMatchObject({ statusCode: 400, content: { details: 'label: is required' } });
     expect(act).not.toHaveBeenCalled();
   });
-
-  it('is authenticated by its own token each time', async () => {
-    const { call, authenticate } = setUp();
-    expect(await call()).toMatchObject({ statusCode: 200 });
-    expect(await call({ headers: {} })).toMatchObject({ statusCode: 401 });
-    expect(await call({ headers: { 'x-auth-token': 'bad' } })).toMatchObject({ statusCode: 401 });
-    expect(authenticate.mock.calls).toEqual([['good'], ['bad']]);
-  });
 });
 
 describe('an unknown query parameter', () => {

@@ -29,10 +29,6 @@ describe('the schema of an alarm event', () => {
     expect(issuesOf(alarmEvent())).toBeUndefined();
   });
 
-  it.each(['OK', 'WARNING', 'CRITICAL'])('accepts state %s', (state) => {
-    expect(isAlarmEvent({ ...minimalEvent, details: { state } })).toBe(true);
-  });
-
   it.each([
     ['an id of 512 characters', { event_id: 'e'.repeat(512) }],
     ['an id of 512 characters outside the basic plane', { event_id: '😀'.repeat(512) }],

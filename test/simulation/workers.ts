@@ -68,7 +68,6 @@ export const useWorkers = async (template: string, use: (worker: SimulationWorke
   }
 };
 
-/** The result of many runs. */
 export type SeedsResult = { failed: SeedResult[]; runs: number; invocations: number; seconds: number; peakMb: number };
 
 /**

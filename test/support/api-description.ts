@@ -77,7 +77,6 @@ export type DescribedOperation = z.infer<typeof operation>;
 /** The schema and examples of a body. */
 export type DescribedContent = z.infer<typeof content>;
 
-/** Returns the description of an operation. */
 export const describedOperation = cached((name: EndpointName): DescribedOperation => {
   const { method, path } = endpoints[name];
   return operation.parse(Object(document).paths[path][method.toLowerCase()]);

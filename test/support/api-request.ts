@@ -25,7 +25,6 @@ export const apiRequest = (changes: Partial<ApiRequest> = {}): ApiRequest => ({
   ...changes,
 });
 
-/** The context of a Lambda invocation. */
 export const lambdaContext: Context = {
   callbackWaitsForEmptyEventLoop: false,
   functionName: 'function',
@@ -41,5 +40,4 @@ export const lambdaContext: Context = {
   succeed: () => undefined,
 };
 
-/** A caller with a token. */
 export const caller: Caller = { tenant: 'acme', role: 'admin', token: { id: 'tk1', label: 'console' } };

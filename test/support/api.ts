@@ -32,7 +32,6 @@ const parseJsonOrText = (text: string): unknown => {
   }
 };
 
-/** A valid notification of type webhook. */
 export const webhook = webhookNotification();
 
 /** Returns a unique tenant ID, so that tests can run concurrently. */
@@ -66,7 +65,6 @@ export const connectApi = (
     return found;
   };
 
-  /** Issues a token for a tenant. */
   const tokenFor = async (tenant: string, role: Role = 'admin'): Promise<string> => {
     const grant = { tenant, role, label: 'test', expiresInSeconds: 1_000_000_000, issuer: 'operator' };
     return (await createTokenRepository(documents, table('Tokens')).issue(grant, auditIn(table('Audits'), tenant)))

@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-/** The root of the repository. */
 export const root = resolve(import.meta.dirname, '../..');
 
-/** Returns the text of a file of the repository. */
 export const readDocument = (file: string): string => readFileSync(resolve(root, file), 'utf8');
 
 /** Returns the code blocks of a Markdown text in one language. */

@@ -3,7 +3,6 @@ import { createEmailSender, type EmailSenderDependencies } from '../../shared/pi
 /** The key of the opt-out links of a stack. */
 export const OPT_OUT_KEY = Buffer.alloc(32, 1);
 
-/** The keys of opt-out links of a stack. */
 export const optOutKeys = { current: async () => OPT_OUT_KEY };
 
 /** The stops of a stack without stops. */

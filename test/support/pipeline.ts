@@ -87,7 +87,6 @@ export const connectPipeline = (
       return matching.length >= count ? matching : undefined;
     });
 
-  /** Returns the delivery records of a notification. */
   const deliveries = async (tenant: string, notificationId: string) => {
     const { Items = [] } = await documents.send(
       new QueryCommand({

@@ -137,17 +137,6 @@ describe('the shadow mode of a tenant', () => {
     expect(counts).toEqual({ GetItemCommand: reads });
   });
 
-  it('applies to the events that SQS accepts within its period', async () => {
-    const tenant = newTenant();
-    const shadowedAt = async (times: number[]) =>
-      Promise.all(times.map((timeMs) => setUp().accounts.isShadowed(tenant, timeMs)));
-    expect(await shadowedAt([from_ms])).toEqual([false]);
-    await setUp().accounts.setShadow(tenant, { from_ms, until_ms: from_ms + 5 }, audit);
-    expect(await shadowedAt([from_ms - 1, from_ms, from_ms + 4, from_ms + 5])).toEqual([false, true, true, false]);
-    await setUp().accounts.setShadow(tenant, undefined, audit);
-    expect(await shadowedAt([from_ms])).toEqual([false]);
-  });
-
   it('still applies to the events of a period that is over, after it started again and was removed', async () => {
     const tenant = newTenant();
     const { accounts, advance } = setUp();

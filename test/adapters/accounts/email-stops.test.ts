@@ -65,17 +65,6 @@ describe('a bounce', () => {
     }
   });
 
-  it('permits a test at once, then one per hour', async () => {
-    const { recipient, stops, wait } = setUp();
-    await stops.bounce(recipient, START_MS);
-    const claim = () => stops.claimTest(recipient, START_MS);
-    expect([await claim(), await claim()]).toEqual([START_MS, undefined]);
-    wait(HOUR_MS - 1);
-    expect(await claim()).toBeUndefined();
-    wait(1);
-    expect([await claim(), await claim()]).toEqual([START_MS + HOUR_MS, undefined]);
-  });
-
   it('permits a test again that is given back, unless there was another one meanwhile', async () => {
     const { recipient, stops, wait } = setUp();
     await stops.bounce(recipient, START_MS);

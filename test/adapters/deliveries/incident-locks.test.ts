@@ -44,28 +44,6 @@ const allTimes = [undefined, NOW, NOW + 1].flatMap((producedAtMs) =>
 const allPairs = allTimes.flatMap((first) => allTimes.map((second) => [first, second] as const));
 
 describe('the incident lock', () => {
-  it('belongs to the first worker that claims it until its lease ends', async () => {
-    const by = newLock();
-    expect(await locks.claim(by('a'), NOW)).toEqual(by('a'));
-    expect(await locks.claim(by('b'), NOW)).toBeUndefined();
-    const later = NOW + LEASE_MS;
-    expect(await locks.claim(by('b', later), later)).toMatchObject({
-      claim_id: 'b',
-      interrupted: by('a').locking_event,
-    });
-  });
-
-  it('of a worker that crashed is not claimed for an older event within five minutes, until the newer one came back', async () => {
-    const by = await heldLock();
-    const older = (now: number) => locks.claim(by('older', now, at(NOW - 1)), now);
-    expect(await older(NOW + LEASE_MS)).toBeUndefined();
-    expect(await older(NOW + 299_999)).toBeUndefined();
-    const back = NOW + 180_000;
-    expect(await locks.claim(by('newer', back), back)).toMatchObject({ claim_id: 'newer' });
-    await locks.advanceAndRelease(by('newer', back), at(NOW), back + 1);
-    expect(await older(back + 1)).toMatchObject({ claim_id: 'older', newest_event_at_ms: NOW });
-  });
-
   it('of a worker that crashed is claimed for an older event after five minutes, and for a newer one after the lease', async () => {
     const [by, other] = [await heldLock(), await heldLock()];
     expect(await locks.claim(by('older', NOW + 300_000, at(NOW - 1)), NOW + 300_000)).toMatchObject({
@@ -97,29 +75,12 @@ describe('the incident lock', () => {
     expect(await older(NOW + 180_000)).toMatchObject({ claim_id: 'older' });
   });
 
-  it('that was released is claimed for an older event: the newer one was not delivered', async () => {
-    const by = await heldLock();
-    await locks.release(by('a'), NOW);
-    expect(await locks.claim(by('older', NOW, at(NOW - 1)), NOW)).toMatchObject({ claim_id: 'older' });
-  });
-
   it('belongs to its worker even if the response to the claim was lost, also of a worker that crashed', async () => {
     for (const by of [newLock(), await heldLock()]) {
       const losing = createIncidentLocks(withLostResponse(connect(), 'UpdateItemCommand'), 'deliveries');
       const later = NOW + LEASE_MS;
       expect(await losing.claim(by('b', later), later)).toMatchObject({ claim_id: 'b' });
     }
-  });
-
-  it('keeps the times of the newest event after it is released', async () => {
-    const by = await heldLock();
-    await locks.advanceAndRelease(by('a'), { producedAtMs: NOW - 5, acceptedAtMs: NOW - 3 }, NOW);
-    expect(await locks.claim(by('b'), NOW)).toEqual({
-      ...by('b'),
-      newest_event_at_ms: NOW - 5,
-      newest_accepted_at_ms: NOW - 3,
-      advance_count: 1,
-    });
   });
 
   it('is not claimed by a copy of the claim that arrives after the release', async () => {

@@ -15,29 +15,6 @@ const alerts = createSummarizedAlerts(client, 'deliveries');
 let summaries = 0;
 const newSummary = () => ({ tenant_id: 'acme#x', event_id: `acme#x:nt-5m:${EVENT_TIME_MS}:summary${summaries++}` });
 
-const alertOf = (alarm: number, sequence: number) =>
-  summarizedAlarm(
-    alarmHeader({
-      event_id: `acme#x:e:${alarm}:c:${EVENT_TIME_MS + sequence}:CRITICAL`,
-      details: { state: 'CRITICAL', timestamp: EVENT_TIME_MS + sequence },
-      alarm: { id: `al${alarm}` },
-    }),
-    EVENT_TIME_MS + sequence,
-  );
-
-it('a summary has the newest state of each alarm, in whatever order and however often its alerts are stored', async () => {
-  const [summary, other] = [newSummary(), newSummary()];
-  const stored = Array.from({ length: 60 }, (_, index) => alertOf(index % 15, index));
-  for (const alert of [...stored.slice(30), ...stored, ...stored.toReversed()])
-    await alerts.put(summary, alert, EVENT_TIME_MS);
-  await alerts.put(other, alertOf(1, 1), EVENT_TIME_MS);
-  const { unread, alarms } = (await alerts.read(summary)) ?? expect.fail();
-  expect([unread, alarms.length]).toEqual([0, 15]);
-  expect(alarms.map(({ atMs }) => atMs).toSorted()).toEqual(
-    Array.from({ length: 15 }, (_, n) => EVENT_TIME_MS + 45 + n),
-  );
-});
-
 it('the IDs of the first alerts have five bytes each', async () => {
   const summary = newSummary();
   const ids = Array.from({ length: 101 }, (_, index) => createHash('sha256').update(String(index)).digest('hex'));

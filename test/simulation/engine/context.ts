@@ -18,14 +18,12 @@ export type Context = {
   write: (text: string) => void;
   /** Makes what happened outside happen inside: later if the environment is frozen, never if it was killed. */
   deliver: (act: () => void) => void;
-  /** Sends a request of the AWS SDK. */
   callAws: AwsTransport;
   /**
    * Resolves when a request of the AWS SDK may be sent. Requests that are made at the same time are sent in the order in
    * which the service made them, which must not depend on what the SDK does in between.
    */
   turn: (order: number) => Promise<void>;
-  /** Whether the AWS SDK serializes the requests and responses of all services. */
   isSerialized: boolean;
   /** Sends any other HTTP request. */
   internet: Internet;
@@ -36,13 +34,11 @@ export type AwsRequest =
   | { path: string; headers: Readonly<Record<string, string>>; body: Buffer }
   | { service: string; action: string; input: object };
 
-/** A response of an AWS service. */
 export type AwsReply = Pick<AwsResponse, 'status' | 'headers' | 'body' | 'output'>;
 
 /** Sends a request of the AWS SDK. The promise never settles if the response is lost; the SDK has timeouts. */
 export type AwsTransport = (request: AwsRequest) => Promise<AwsReply>;
 
-/** An HTTP request to a receiver. */
 export type HttpRequest = { url: string; headers: Readonly<Record<string, string>>; body: string };
 
 /**
@@ -61,7 +57,6 @@ export type HttpReply =
   | { kind: 'closed'; isReused?: boolean; afterMs: number }
   | { kind: 'silence' };
 
-/** The network outside AWS. */
 export type Internet = {
   /** Returns the addresses of a host name. @throws an error with the code of `dns.lookup` */
   resolve: (hostname: string) => { address: string; family: number }[];

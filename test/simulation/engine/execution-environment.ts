@@ -3,7 +3,6 @@ import type { Random } from './random.ts';
 import type { Handler, ServiceCode } from './service-code.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
-/** Options of an execution environment. */
 export type EnvironmentOptions = {
   /** The name of the bundle, such as `send-webhook`. */
   functionName: string;
@@ -15,12 +14,10 @@ export type EnvironmentOptions = {
   random: Random;
   variables: Readonly<Record<string, string>>;
   write: (text: string) => void;
-  /** Sends HTTP requests for the environment with this ID. */
   isSerialized: boolean;
   internet: Pick<Internet, 'resolve'> & {
     send: (request: HttpRequest, environmentId: string) => ReturnType<Internet['send']>;
   };
-  /** Sends a request of the SDK for this environment. */
   callAws: (environment: ExecutionEnvironment, ...parameters: Parameters<AwsTransport>) => ReturnType<AwsTransport>;
 };
 

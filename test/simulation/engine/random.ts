@@ -25,7 +25,6 @@ const hashOf = (text: string): number => {
  */
 export const randomOf = (seed: number, actor: string): Random => seededRandom(hashOf(`${seed} ${actor}`));
 
-/** Returns a random item. @throws Error if the list is empty */
 export const pick = <Item>(items: readonly Item[], random: Random): Item => {
   const item = items[Math.floor(random() * items.length)];
   if (item === undefined) throw new Error('The list is empty.');

@@ -13,10 +13,8 @@ export const ROOT = resolve(import.meta.dirname, '../../..');
 /** A change of a source file: one occurrence of a text is replaced. */
 export type Mutation = { file: string; find: string; replace: string };
 
-/** The handler of a Lambda function. */
 export type Handler = (event: unknown, context: object) => Promise<unknown>;
 
-/** The code of the service. */
 export type ServiceCode = {
   /** Evaluates the module of a function, as a cold start does, in the current context. */
   load: (functionName: string) => Handler;

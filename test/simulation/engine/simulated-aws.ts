@@ -17,7 +17,6 @@ export type CallFate = {
   isLost?: boolean;
 };
 
-/** Options of AWS. */
 export type SimulatedAwsOptions = {
   time: VirtualTime;
   services: ReadonlyMap<string, AwsService>;

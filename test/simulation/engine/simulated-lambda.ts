@@ -5,15 +5,12 @@ import type { EnvironmentOptions } from './execution-environment.ts';
 import { ExecutionEnvironment } from './execution-environment.ts';
 import { integer, type Random } from './random.ts';
 
-/** Options of Lambda. */
 export type SimulatedLambdaOptions = Pick<
   EnvironmentOptions,
   'code' | 'time' | 'internet' | 'callAws' | 'isSerialized'
 > & {
   functions: readonly FunctionSettings[];
-  /** The maximum number of execution environments of a function. */
   concurrency: number;
-  /** The maximum difference between a clock of an environment and that of the world, in ms. */
   maxSkewMs: number;
   random: Random;
   randomOf: (actor: string) => Random;
@@ -55,7 +52,6 @@ export class SimulatedLambda {
   readonly #pools: ReadonlyMap<string, Pool>;
   /** The number of environments that were killed, or timed out, by the name of the bundle and when. */
   readonly kills: { functionName: string; environmentId: string; atMs: number; isTimeout: boolean }[] = [];
-  /** The errors that handlers threw. */
   readonly failures: string[] = [];
 
   constructor(options: SimulatedLambdaOptions) {

@@ -20,33 +20,27 @@ import { callOf, createSimulatedAws, type SimulatedAwsOptions } from './simulate
 import { SimulatedLambda } from './simulated-lambda.ts';
 import { VirtualTime } from './virtual-time.ts';
 
-/** Options of a stack. */
 export type SimulatedStackOptions = Pick<SimulatedAwsOptions, 'fateOf'> & {
   seed: number;
   code: ServiceCode;
   plan: Plan;
-  /** Whether the AWS SDK serializes the requests and responses of all services. */
   isSerialized: boolean;
   internet: Pick<Internet, 'resolve'> & { send: (request: HttpRequest, environmentId: string) => HttpReply };
-  /** The maximum difference between a clock of an execution environment and that of the world, in ms. */
   maxSkewMs: number;
   /** Returns the probability (0 to 1) that a queue delivers a received message again. */
   duplicateReceives: () => number;
   /** At most so many are: each copy of a message that waits for hours is received many times. */
   maxDuplicates: number;
-  /** The maximum number of execution environments of a function. */
   concurrency: number;
   /** How long an eventually consistent read of DynamoDB may not find what was written, in ms. */
   replicationLagMs: number;
   /** Called before a batch of stream records is passed to its function. @returns how often it is passed, at least once */
   beforeStreamBatch: () => Promise<number>;
-  /** Changes a record of a stream. */
   alterStreamRecord: (record: StreamRecord) => StreamRecord;
   /** Called with the message about stream records that were given up. */
   onGivenUp: (message: string) => void;
   /** Called with the caller of a call of DynamoDB before it is applied. */
   onDynamoDbCall: (environmentId: string) => void;
-  /** Adds faults to SQS. */
   withSqsFaults: (serve: AwsService) => AwsService;
   /** Called with the call that sent the email or message, whose caller is the ID of an execution environment. */
   onEmail: (email: SentEmail, call: AwsCall) => void;
@@ -56,7 +50,6 @@ export type SimulatedStackOptions = Pick<SimulatedAwsOptions, 'fateOf'> & {
   trace: (line: string) => void;
 };
 
-/** A request to the API. */
 export type ApiRequest = {
   method: string;
   /** The path and, after `?`, the query. */
@@ -83,7 +76,6 @@ class UnreliableQueue extends Queue {
   }
 }
 
-/** Creates the queues of a template. */
 const queuesOf = (
   { queues }: Plan,
   time: VirtualTime,
@@ -99,7 +91,6 @@ const queuesOf = (
   return new Map(created.map((queue) => [queue.settings.name, queue]));
 };
 
-/** Returns an HTTP API event (payload format 2.0). */
 const eventOf = (
   request: ApiRequest,
   routeKey: string,
@@ -279,14 +270,12 @@ export class SimulatedStack {
     return this.lambda.busy.length === 0 && this.#streamSources.every(({ isIdle }) => isIdle);
   }
 
-  /** Returns a queue by its name. @throws Error if there is none */
   queue(name: string): Queue {
     const queue = this.queues.get(name);
     if (!queue) throw new Error(`There is no queue ${name}.`);
     return queue;
   }
 
-  /** Creates the tables. */
   createTables(): void {
     for (const { name, keys, attributes } of this.plan.tables) {
       const request = {
@@ -301,7 +290,6 @@ export class SimulatedStack {
     }
   }
 
-  /** Sends a request to the API. */
   async request(request: ApiRequest): Promise<ApiResponse> {
     const [path = ''] = request.path.split('?');
     const match = this.#route(request.method, path);

@@ -1,6 +1,6 @@
 import type { StopReason } from '../../../shared/contracts/outcomes.ts';
 import type { Observations, PersonRequest } from '../world/observations.ts';
-import { notificationsOf, type PlannedTenant } from '../world/scenario.ts';
+import { MAX_SKEW_MS, notificationsOf, type PlannedTenant } from '../world/scenario.ts';
 import { areFunctionsCalm, MAX_RUN_MS } from './requests.ts';
 
 /*
@@ -14,9 +14,6 @@ const REPEATED_BOUNCE_MS = 7 * DAY_MS;
 
 /** An event of SES waits for a batch, and its queue may deliver it again. */
 const MAX_EVENT_MS = 120_000;
-
-/** Clocks of functions are up to 2 s off. */
-const MAX_SKEW_MS = 2_000;
 
 /** A stop. It begins between `fromMs` and `mustFromMs`, and ends between `mustUntilMs` and `untilMs`. */
 export type StopPeriod = {
@@ -82,7 +79,10 @@ const endedByResume = (reason: StopReason, cause: Cause, resumes: readonly Resum
 };
 
 /** Returns whether a request certainly resumed emails: their recipient had stopped them, and nothing ended that before. */
-const isEffective = ({ startedMs, isDone }: Resume, periods: readonly StopPeriod[]): boolean =>
+export const isEffective = (
+  { startedMs, isDone }: Pick<Resume, 'startedMs' | 'isDone'>,
+  periods: readonly StopPeriod[],
+): boolean =>
   isDone &&
   periods.some(
     ({ reason, mustFromMs, mustUntilMs }) =>

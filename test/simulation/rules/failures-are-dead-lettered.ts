@@ -159,7 +159,6 @@ export const failuresAreDeadLettered: Rule = {
 /** An attempt that an outage delays by an hour starts another round. */
 const MAX_WAIT_MS = 3_600_000 - MAX_RUN_MS;
 
-/** A dead letter of an alert. */
 type AlertLetter = { notificationId: string; eventId: string; round: number; reason: string | undefined };
 
 /** Returns what the first line of a body says. */

@@ -149,7 +149,7 @@ export const emailReportsAreNoticed: Rule = {
 };
 
 /** Returns the notices of which their recipient got more than the limit for the same period, but for explained duplicates. */
-const tooMany = (
+export const tooManyNotices = (
   notices: readonly Notice[],
   periodMs: number,
   limit: number,
@@ -190,7 +190,7 @@ export const noticesAreJustified: Rule = {
       );
     });
     return [
-      ...tooMany(
+      ...tooManyNotices(
         notices.filter(({ kind }) => ['rejected', 'undelivered', 'limit', 'stopped'].includes(kind)),
         DAY_MS,
         1,
@@ -198,7 +198,7 @@ export const noticesAreJustified: Rule = {
           `${kind} ${notification ?? /limit (\w+) of this day/.exec(text)?.[1] ?? /Emails to .*/.exec(text)?.[0]} ${/^Reason: .*/m.exec(text)?.[0]}`,
         observations,
       ),
-      ...tooMany(
+      ...tooManyNotices(
         notices.filter(({ kind }) => kind === 'failing'),
         DAY_MS,
         MAX_ANNOUNCED_PER_DAY,

@@ -1,10 +1,18 @@
+import type { Observations } from '../world/observations.ts';
 import { PRIVATE_HOST } from '../world/receivers.ts';
 import { createOutcomes, isOnlyOfType } from './alert-outcomes.ts';
-import { eventsOf, mustBeMuted, nameOf, plannedAlerts, plannedDeliveries } from './planned-alerts.ts';
+import {
+  eventsOf,
+  mustBeMuted,
+  nameOf,
+  type PlannedDelivery,
+  plannedAlerts,
+  plannedDeliveries,
+} from './planned-alerts.ts';
 import type { Rule } from './rule.ts';
 
 /** Of different events with one ID, a webhook gets only one: that which was claimed first. */
-export const firstEventWins: Rule = {
+const firstEventWins: Rule = {
   name: 'the first event with an ID wins',
   violations: (observations) =>
     plannedAlerts(observations.scenario)
@@ -19,7 +27,7 @@ export const firstEventWins: Rule = {
 };
 
 /** Each message that is no event is dead-lettered with a reason, and nothing else is. No message crashes a function. */
-export const invalidEventsAreDeadLettered: Rule = {
+const invalidEventsAreDeadLettered: Rule = {
   name: 'invalid events are dead-lettered',
   violations({ scenario, deadLetters }) {
     const letters = deadLetters.get('Delivery-AlarmEvents-DeadLetters') ?? [];
@@ -37,7 +45,7 @@ export const invalidEventsAreDeadLettered: Rule = {
 };
 
 /** No request goes to a host that resolves to a private address, whatever else it resolves to. */
-export const privateAddressesAreRefused: Rule = {
+const privateAddressesAreRefused: Rule = {
   name: 'private addresses are refused',
   violations: ({ requests, scenario: { recoveryMs } }) =>
     requests
@@ -58,7 +66,7 @@ const SECRETS = [
 ];
 
 /** No log line contains a recipient or credentials. */
-export const logsNameNoSecrets: Rule = {
+const logsNameNoSecrets: Rule = {
   name: 'logs name no secrets',
   violations({ logs, credentials }) {
     const tokens = [...credentials.values()].map(({ webhook_token }) => webhook_token);
@@ -69,7 +77,7 @@ export const logsNameNoSecrets: Rule = {
 };
 
 /** No message names anything of a tenant that is not its recipient's. */
-export const tenantsAreSeparate: Rule = {
+const tenantsAreSeparate: Rule = {
   name: 'tenants are separate',
   violations({ arrivals, scenario }) {
     const tenantOfEvent = new Map(eventsOf(scenario).map(({ number, tenant }) => [number, tenant]));
@@ -96,36 +104,47 @@ export const tenantsAreSeparate: Rule = {
 /** Senders read the account every minute, by clocks that are up to 2 s off. */
 const CACHE_MS = 65_000;
 
-/** No alert of an event that SQS accepted in shadow mode arrives. */
-export const shadowWithholdsAlerts: Rule = {
-  name: 'shadow mode withholds alerts',
-  violations(observations) {
-    const { scenario, shadows } = observations;
-    const { arrivalsOf } = createOutcomes(observations);
-    const isWithheld = (tenant: string, times: readonly number[]): boolean =>
-      shadows.some(
-        (period) =>
-          period.tenant === tenant && times.every((atMs) => period.fromMs + CACHE_MS < atMs && atMs < period.untilMs),
-      );
-    const sent = plannedDeliveries(scenario).filter(
-      (delivery) =>
-        isWithheld(
-          delivery.event.tenant,
-          [0, ...delivery.event.repeatsAfterMs].map((delayMs) => delivery.event.atMs + delayMs),
-        ) && arrivalsOf(delivery).length > 0,
-    );
-    return sent.map((delivery) => `${nameOf(delivery)} arrived in shadow mode.`);
-  },
-};
-
-/** No alert arrives whose event SQS accepted while its notification was muted. An OK that ends an incident does. */
-export const mutesWithholdAlerts: Rule = {
-  name: 'mutes withhold alerts',
+const withholds = (
+  name: string,
+  isWithheld: (delivery: PlannedDelivery, observations: Observations) => boolean,
+  why: string,
+): Rule => ({
+  name,
   violations(observations) {
     const { arrivalsOf } = createOutcomes(observations);
     return plannedDeliveries(observations.scenario)
-      .filter((delivery) => isOnlyOfType(delivery) && mustBeMuted(delivery, observations))
-      .filter((delivery) => arrivalsOf(delivery).length > 0)
-      .map((delivery) => `${nameOf(delivery)} arrived, although it was muted.`);
+      .filter((delivery) => isWithheld(delivery, observations) && arrivalsOf(delivery).length > 0)
+      .map((delivery) => `${nameOf(delivery)} arrived ${why}.`);
   },
-};
+});
+
+/** No alert of an event that SQS accepted in shadow mode arrives. */
+const shadowWithholdsAlerts = withholds(
+  'shadow mode withholds alerts',
+  ({ event: { tenant, atMs, repeatsAfterMs } }, { shadows }) =>
+    shadows.some(
+      (period) =>
+        period.tenant === tenant &&
+        [0, ...repeatsAfterMs].every(
+          (delayMs) => period.fromMs + CACHE_MS < atMs + delayMs && atMs + delayMs < period.untilMs,
+        ),
+    ),
+  'in shadow mode',
+);
+
+/** No alert arrives whose event SQS accepted while its notification was muted. An OK that ends an incident does. */
+const mutesWithholdAlerts = withholds(
+  'mutes withhold alerts',
+  (delivery, observations) => isOnlyOfType(delivery) && mustBeMuted(delivery, observations),
+  'although it was muted',
+);
+
+export const sendingRules: readonly Rule[] = [
+  tenantsAreSeparate,
+  firstEventWins,
+  logsNameNoSecrets,
+  invalidEventsAreDeadLettered,
+  shadowWithholdsAlerts,
+  mutesWithholdAlerts,
+  privateAddressesAreRefused,
+];

@@ -1,4 +1,5 @@
 import type { HistoryEntry } from '../world/observations.ts';
+import { MAX_SKEW_MS } from '../world/scenario.ts';
 import { isAboveDailyLimit, isSuperseded } from './alert-outcomes.ts';
 import { mayBeStopped } from './email-stops.ts';
 import {
@@ -13,9 +14,6 @@ import {
 import { arrivalsOf, entriesOf } from './requests.ts';
 import type { Rule } from './rule.ts';
 import { isStopped } from './stops-hold.ts';
-
-/** Clocks of functions are up to 2 s off. */
-const MAX_SKEW_MS = 2_000;
 
 /**
  * Every planned alert arrived, is named in a summary that arrived, was superseded by a newer one that arrived, or was

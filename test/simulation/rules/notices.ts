@@ -4,7 +4,6 @@ import { notificationsOf, type Phase, type PlannedTenant, type State } from '../
 import { mayBeStopped } from './email-stops.ts';
 import { areFunctionsCalm } from './requests.ts';
 
-/** What a notice of the service is about. */
 export type NoticeKind =
   | 'failing'
   | 'rejected'
@@ -15,7 +14,6 @@ export type NoticeKind =
   | 'limit'
   | 'stopped';
 
-/** A notice that arrived. */
 export type Notice = {
   kind: NoticeKind;
   tenant: PlannedTenant;

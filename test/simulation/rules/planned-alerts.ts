@@ -2,6 +2,7 @@ import type { Observations } from '../world/observations.ts';
 import { recipientsOf } from '../world/receivers.ts';
 import {
   isInOrder,
+  MAX_SKEW_MS,
   type PlannedEvent,
   type PlannedNotification,
   type PlannedTenant,
@@ -18,16 +19,13 @@ export type PlannedDelivery = {
 
 /** An alert that must arrive: a delivery, and one of its recipients. */
 export type PlannedAlert = PlannedDelivery & {
-  /** Where it arrives. */
   to: string;
 };
 
 const isEvent = (step: Step): step is PlannedEvent => step.kind === 'event';
 
-/** Returns the events of a scenario. */
 export const eventsOf = ({ steps }: Scenario): PlannedEvent[] => steps.filter(isEvent);
 
-/** Returns all deliveries of a scenario. */
 export const plannedDeliveries = (scenario: Scenario): PlannedDelivery[] => {
   const tenants = new Map(scenario.tenants.map((tenant) => [tenant.name, tenant]));
   return eventsOf(scenario).flatMap((event) => {
@@ -43,7 +41,6 @@ export const plannedDeliveries = (scenario: Scenario): PlannedDelivery[] => {
 export const unalteredDeliveries = (scenario: Scenario): PlannedDelivery[] =>
   plannedDeliveries(scenario).filter(({ event }) => event.alteredAfterMs === undefined);
 
-/** Returns all alerts of a scenario. */
 export const plannedAlerts = (scenario: Scenario): PlannedAlert[] =>
   plannedDeliveries(scenario).flatMap((delivery) =>
     recipientsOf(delivery.notification, delivery.tenant).map((to) => ({ ...delivery, to })),
@@ -53,12 +50,8 @@ export const plannedAlerts = (scenario: Scenario): PlannedAlert[] =>
 export const deletedAtMs = ({ people }: Observations, notification: number): number | undefined =>
   people.find(({ action }) => action.kind === 'delete' && action.notification === notification)?.startedMs;
 
-/** Returns the name of an alert in a sentence. */
 export const nameOf = ({ event, notification }: PlannedDelivery): string =>
   `#${event.number}# (${event.state} of ${event.tenant} ${event.alarm}) to ${notification.type} ${notification.key}`;
-
-/** Clocks of functions are up to 2 s off. */
-const MAX_SKEW_MS = 2_000;
 
 /** Returns when the copies of an event are sent. */
 const copiesMs = ({ atMs, repeatsAfterMs, alteredAfterMs = 0 }: PlannedEvent): number[] =>

@@ -73,7 +73,6 @@ export const MAX_RUN_MS = 30_000;
  */
 const LAST_FAULT_MS = MAX_RUN_MS - 13_000 - 6_000;
 
-/** A time in an execution environment. */
 type Moment = { environmentId: string; atMs: number };
 
 /** Returns before when an invocation had ended, ms since the start of the run. */

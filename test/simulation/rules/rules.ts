@@ -8,15 +8,7 @@ import { emailsAreConfirmed, historyAgrees, searchesAgree } from './history-agre
 import { incidentsAreOrdered } from './incidents-are-ordered.ts';
 import { limitsAreUsed, limitsHold } from './limits.ts';
 import { metricsCountDeliveries } from './metrics-count-deliveries.ts';
-import {
-  firstEventWins,
-  invalidEventsAreDeadLettered,
-  logsNameNoSecrets,
-  mutesWithholdAlerts,
-  privateAddressesAreRefused,
-  shadowWithholdsAlerts,
-  tenantsAreSeparate,
-} from './nothing-else-is-sent.ts';
+import { sendingRules } from './nothing-else-is-sent.ts';
 import { nothingIsLost } from './nothing-is-lost.ts';
 import { outagesEndOnce } from './outages-end-once.ts';
 import { outcomesArePublished } from './outcomes-are-published.ts';
@@ -26,11 +18,7 @@ import type { Rule } from './rule.ts';
 import { stopsHold } from './stops-hold.ts';
 import { summariesHold } from './summaries-hold.ts';
 import { textsTellTheTime } from './texts-tell-the-time.ts';
-import {
-  escalationsAreJustified,
-  failedSummariesAreEscalated,
-  unreachedEventsAreEscalated,
-} from './unreached-events-are-escalated.ts';
+import { escalationRules } from './unreached-events-are-escalated.ts';
 import { webhookIdsIdentifyDeliveries, webhooksAreSigned } from './webhooks-are-signed.ts';
 
 /** How a sender ends a test if a call to AWS fails that is not the send. */
@@ -71,7 +59,7 @@ const rules: readonly Rule[] = [
   failuresAreJustified,
   duplicatesAreExplained,
   incidentsAreOrdered,
-  tenantsAreSeparate,
+  ...sendingRules,
   changesAreAudited,
   changesTakeEffect,
   limitsHold,
@@ -81,26 +69,18 @@ const rules: readonly Rule[] = [
   emailReportsAreNoticed,
   noticesAreJustified,
   outagesEndOnce,
-  unreachedEventsAreEscalated,
-  failedSummariesAreEscalated,
-  escalationsAreJustified,
+  ...escalationRules,
   retriesFollowTheSchedule,
   requestsOfPeopleAreTrue,
   summariesHold,
   limitsAreUsed,
-  firstEventWins,
   alertsArePrompt,
   webhooksAreSigned,
   webhookIdsIdentifyDeliveries,
-  logsNameNoSecrets,
-  invalidEventsAreDeadLettered,
   historyAgrees,
   searchesAgree,
   outcomesArePublished,
-  shadowWithholdsAlerts,
-  mutesWithholdAlerts,
   stopsHold,
-  privateAddressesAreRefused,
   metricsCountDeliveries,
   failuresAreListed,
 ];

@@ -1,9 +1,10 @@
-import { type StopReason, stopReasons } from '../../../shared/contracts/outcomes.ts';
-import type { HistoryEntry, Observations } from '../world/observations.ts';
-import { notificationsOf, type PlannedTenant } from '../world/scenario.ts';
+import { stopReasons } from '../../../shared/contracts/outcomes.ts';
+import type { HistoryEntry, Observations, PersonRequest } from '../world/observations.ts';
+import { MAX_SKEW_MS, notificationsOf, type PlannedTenant } from '../world/scenario.ts';
 import { ACTIONS } from './changes-are-audited.ts';
 import {
   isDone,
+  isEffective,
   isWithin,
   mailboxesOf,
   mayBeStopped,
@@ -19,11 +20,11 @@ import type { Rule } from './rule.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Clocks of functions are up to 2 s off. */
-const MAX_SKEW_MS = 2_000;
-
 /** A delivery fails at most so long after its sender read the stop, without faults. */
 const TOLERANCE_MS = MAX_RUN_MS + MAX_SKEW_MS;
+
+/** In the order of their precedence. */
+const REASONS: readonly string[] = stopReasons;
 
 /** How often the recipient of a mailbox can resume the emails on a UTC day. */
 const MAX_RESUMES = 10;
@@ -33,7 +34,7 @@ const sentMs = (sent: { acceptedMs: number } | { atMs: number }): number =>
 
 /** Returns whether a delivery failed because the mailbox of its recipient was stopped (`stopsHold` says when that is right). */
 export const isStopped = ({ status, reason }: HistoryEntry): boolean =>
-  status === 'failed' && stopReasons.some((stop) => stop === reason);
+  status === 'failed' && REASONS.includes(reason ?? '');
 
 /** Emails that were sent although their mailbox was stopped. Tests are sent in spite of a bounce, one per hour. */
 const unwanted = (
@@ -110,13 +111,13 @@ const missingTests = (tenant: PlannedTenant, observations: Observations): string
 
 /** Returns whether a mailbox may have been stopped for a reason, and for none that is named before it. */
 const mayBeReason = (periods: readonly StopPeriod[], reason: string, atMs: number): boolean => {
-  const rank = stopReasons.findIndex((stop) => stop === reason);
+  const rank = REASONS.indexOf(reason);
   const mayBe = periods.some(
     (period) => period.reason === reason && mayOverlap(period, atMs - TOLERANCE_MS, atMs + MAX_SKEW_MS),
   );
   const isOther = periods.some(
     (period) =>
-      stopReasons.indexOf(period.reason) < rank &&
+      REASONS.indexOf(period.reason) < rank &&
       isWithin(period, atMs - TOLERANCE_MS) &&
       isWithin(period, atMs + MAX_SKEW_MS),
   );
@@ -145,24 +146,27 @@ const unjustified = (tenant: PlannedTenant, observations: Observations): string[
 /** How often an action is certainly audited, and how often it may be. */
 type Range = { min: number; max: number };
 
+/** Returns the requests that certainly resumed the emails to a mailbox. */
+const resumesOf = (observations: Observations, recipients: readonly string[]): PersonRequest[] => {
+  const periods = stopsOf(observations, recipients[0] ?? '');
+  return pageRequestsOf(observations, 'undo-opt-out', recipients).filter((request) =>
+    isEffective({ startedMs: request.startedMs, isDone: isDone(request) }, periods),
+  );
+};
+
 /** Returns how often the recipient of a mailbox stopped emails that were not stopped, or resumed those that were. */
 const changesOf = (
   observations: Observations,
   kind: 'opt-out' | 'undo-opt-out',
   recipients: readonly string[],
 ): Range => {
-  const periods = stopsOf(observations, recipients[0] ?? '');
-  const reasons: readonly StopReason[] = kind === 'opt-out' ? ['opted_out'] : ['opted_out', 'complained'];
-  const stops = periods.filter(({ reason }) => reasons.includes(reason));
   const requests = pageRequestsOf(observations, kind, recipients);
+  if (kind === 'undo-opt-out') return { min: resumesOf(observations, recipients).length, max: requests.length };
+  const stops = stopsOf(observations, recipients[0] ?? '').filter(({ reason }) => reason === 'opted_out');
   const certain = requests.filter((request) => {
     const { startedMs, endedMs } = request;
-    const before = stops.filter(({ fromMs }) => fromMs < startedMs);
     return (
-      isDone(request) &&
-      (kind === 'opt-out'
-        ? !before.some((period) => mayOverlap(period, startedMs, endedMs))
-        : before.some(({ mustFromMs, mustUntilMs }) => mustFromMs <= startedMs && mustUntilMs === startedMs))
+      isDone(request) && !stops.some((period) => period.fromMs < startedMs && mayOverlap(period, startedMs, endedMs))
     );
   });
   return { min: certain.length, max: requests.length };
@@ -186,14 +190,7 @@ const unaudited = (tenant: PlannedTenant, observations: Observations): string[] 
 
 /** Mailboxes whose emails were resumed too often on a day. */
 const resumedTooOften = (observations: Observations, recipients: readonly string[]): string[] => {
-  const periods = stopsOf(observations, recipients[0] ?? '');
-  const resumed = pageRequestsOf(observations, 'undo-opt-out', recipients).filter(
-    (request) =>
-      isDone(request) &&
-      periods.some(
-        ({ mustFromMs, mustUntilMs }) => mustFromMs <= request.startedMs && mustUntilMs === request.startedMs,
-      ),
-  );
+  const resumed = resumesOf(observations, recipients);
   const days = Map.groupBy(resumed, ({ startedMs }) => Math.floor((observations.startMs + startedMs) / DAY_MS));
   return [...days.values()]
     .filter(({ length }) => length > MAX_RESUMES)

@@ -4,6 +4,7 @@ import { type Arrival, recipientsOf as addressesOf } from '../world/receivers.ts
 import { isSentByAws, type PlannedEvent, type PlannedTenant } from '../world/scenario.ts';
 import { createOutcomes, isOnlyOfType, type Outcomes } from './alert-outcomes.ts';
 import { isUnrecorded } from './duplicates-are-explained.ts';
+import { tooManyNotices } from './failures-are-noticed.ts';
 import {
   contactsOf,
   mayBeShadowed,
@@ -201,7 +202,7 @@ const recipientsOf = (
 };
 
 /** An event that reached nobody is escalated to the contacts, the operators and the fallback notification. */
-export const unreachedEventsAreEscalated: Rule = {
+const unreachedEventsAreEscalated: Rule = {
   name: 'unreached events are escalated',
   violations(observations) {
     const { scenario, startMs } = observations;
@@ -284,7 +285,7 @@ export const unreachedEventsAreEscalated: Rule = {
 };
 
 /** The operators learn of each summary that failed. */
-export const failedSummariesAreEscalated: Rule = {
+const failedSummariesAreEscalated: Rule = {
   name: 'failed summaries are escalated',
   violations(observations) {
     const { scenario, earlierHistory } = observations;
@@ -312,10 +313,8 @@ export const failedSummariesAreEscalated: Rule = {
   },
 };
 
-const isEscalation = ({ kind }: Notice): boolean => kind === 'unreached';
-
 /** No event that reached somebody is escalated, and no recipient gets more escalations than documented. */
-export const escalationsAreJustified: Rule = {
+const escalationsAreJustified: Rule = {
   name: 'escalations are justified',
   violations(observations) {
     const { scenario, startMs } = observations;
@@ -328,8 +327,7 @@ export const escalationsAreJustified: Rule = {
         const entry = entryOf(alert);
         return entry === undefined || hasOneRound(observations, entry);
       });
-    const escalations = noticesOf(observations).filter(isEscalation);
-    const hourOf = (atMs: number): number => Math.floor((startMs + atMs) / HOUR_MS);
+    const escalations = noticesOf(observations).filter(({ kind }) => kind === 'unreached');
 
     /** Whether the escalation is sent again, because its sender could not record that it had arrived. */
     const isSentAgain = ({ arrival, alarm, state }: Notice): boolean =>
@@ -357,15 +355,13 @@ export const escalationsAreJustified: Rule = {
       return reached ? [`${arrival.to} got an escalation, but ${nameOf(reached)} had arrived.`] : [];
     });
 
-    const repeated = [
-      ...Map.groupBy(escalations, ({ arrival, alarm, state }) => `${arrival.to} ${alarm} ${state}`),
-    ].flatMap(([name, group]) => {
-      const recorded = group.filter(
-        ({ arrival, alarm }) => alarm !== 'summary' && !isUnrecorded(arrival, observations),
-      );
-      const hours = hourOf(group.at(-1)?.arrival.atMs ?? 0) - hourOf(0) + 1;
-      return recorded.length > hours ? [`${name}: ${recorded.length} escalations in ${hours} hours.`] : [];
-    });
+    const repeated = tooManyNotices(
+      escalations.filter(({ alarm }) => alarm !== 'summary'),
+      HOUR_MS,
+      1,
+      ({ alarm, state }) => `unreached ${alarm} ${state}`,
+      observations,
+    );
 
     // Once when the last destination is late or has failed, and again when a late one has failed for good, or bounced.
     const again = plannedDeliveries(scenario).flatMap((delivery) => {
@@ -398,3 +394,9 @@ export const escalationsAreJustified: Rule = {
     return [...unjustified, ...repeated, ...again, ...tooMany];
   },
 };
+
+export const escalationRules: readonly Rule[] = [
+  unreachedEventsAreEscalated,
+  failedSummariesAreEscalated,
+  escalationsAreJustified,
+];

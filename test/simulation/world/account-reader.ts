@@ -14,12 +14,10 @@ import {
 } from './observations.ts';
 import { notificationsOf, type PlannedTenant } from './scenario.ts';
 
-/** Options of a reader. */
 export type AccountReaderOptions = {
   stack: SimulatedStack;
   tenants: readonly PlannedTenant[];
   tokenOf: (tenant: string) => string;
-  /** Returns the ID of a notification. */
   idOf: (index: number) => string;
 };
 

@@ -6,7 +6,6 @@ const MINUTE_MS = 60_000;
 /** Returns when the state of an event's alarm changed, ms since the epoch. */
 export const eventTimeMs = ({ timeMs }: PlannedEvent): number => START_MS + timeMs;
 
-/** Returns the ID of an event. */
 export const eventIdOf = (event: PlannedEvent): string => {
   const { tenant, alarm, state, number, hasNoTime } = event;
   return `${tenant}:en:${alarm}:ch${number}:${hasNoTime ? 'untimed' : eventTimeMs(event)}:${state}`;

@@ -26,7 +26,6 @@ const NUMBERS_PER_TENANT = 100;
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 
-/** Returns whether something with this probability happens. */
 const happens = (probability: number, random: Random): boolean => random() < probability;
 
 /** Returns a destination that accepts, or that fails for some time before the recovery. */

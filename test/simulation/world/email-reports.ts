@@ -13,7 +13,6 @@ export type AcceptedEmail = {
   /** The ID of the notification; empty for a test. */
   notificationId: string;
   numbers: readonly number[];
-  /** What the email was. */
   of: ArrivalKind;
 };
 
@@ -36,22 +35,18 @@ export type EmailProgress = AcceptedEmail & {
   sentMs: readonly number[];
 };
 
-/** Options of reports. */
 export type EmailReportOptions = {
   /** Returns the probability that an accepted email of a tenant is reported, from 0 to 1. */
   rateOf: (tenant: string) => number;
   /** Returns what happens to all emails to a recipient now. */
   behaviorOf: (to: string) => Behavior;
   random: Random;
-  /** Random numbers of the subtypes of reports. */
   subtypeRandom: Random;
-  /** Random numbers of deliveries. */
   progressRandom: Random;
   isActive: () => boolean;
   nowMs: () => number;
   /** When the scenario started, ms since the epoch. */
   startMs: () => number;
-  /** Publishes an event after a delay in ms. */
   publish: (event: EmailEvent, afterMs: number) => void;
 };
 
@@ -103,7 +98,6 @@ export const createEmailReports = (options: EmailReportOptions) => {
     accepted,
     reports,
     progress,
-    /** Returns whether all events have been published. */
     isIdle: (): boolean => endsMs < nowMs(),
 
     onAccepted(call: AwsCall, address: string, arrival: Pick<Arrival, 'to' | 'numbers'> & { of: ArrivalKind }): void {

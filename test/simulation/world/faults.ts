@@ -23,22 +23,17 @@ const SLOW_MS = 2_900;
 const isOfFunction = (environmentId: string, functionName: string | undefined): boolean =>
   functionName === undefined || environmentId.startsWith(`${functionName}#`);
 
-/** Options of faults. */
 export type FaultOptions = {
   rates: FaultRates;
   outages: readonly Outage[];
   frequentFault: FrequentFault | undefined;
-  /** How many emails, and SMS, AWS accepts per second. */
   sendingRate: number | undefined;
   random: Random;
   /** Decides about outages that start when a message has arrived. */
   outageRandom: Random;
-  /** Decides about frequent faults. */
   frequentFaultRandom: Random;
   receivers: Receivers;
-  /** Whether faults still occur. */
   isActive: () => boolean;
-  /** Returns the ms since the start of the scenario. */
   nowMs: () => number;
 };
 
@@ -48,7 +43,6 @@ const messageIn = ({ body }: AwsCall): OutgoingMessage => {
   return { to: form.get('PhoneNumber') ?? '', subject: '', text: form.get('Message') ?? '' };
 };
 
-/** Creates the faults of a run. */
 export const createFaults = (options: FaultOptions) => {
   const { rates, outages, frequentFault, sendingRate, random, outageRandom, frequentFaultRandom } = options;
   const { receivers, isActive, nowMs } = options;
@@ -162,7 +156,6 @@ export const createFaults = (options: FaultOptions) => {
       return emailIn(call.body).then(({ to: [to = ''], subject, text }) => fateOfMessage({ to, subject, text }));
     },
 
-    /** Returns whether the caller gets the response of a call. */
     isAnswered: (call: AwsCall): boolean => !unanswered.has(call),
 
     /** Whose call DynamoDB now applies. */
@@ -170,7 +163,6 @@ export const createFaults = (options: FaultOptions) => {
       databaseCaller = environmentId;
     },
 
-    /** Returns whether an access to a partition key is throttled. */
     isKeyThrottled: (): boolean => injectKeyFault(rates.throttledKey, 'throttled key'),
 
     /** Returns whether a write conflicts with a transaction. */
@@ -204,10 +196,8 @@ export const createFaults = (options: FaultOptions) => {
   };
 };
 
-/** The faults of a run. */
 export type Faults = ReturnType<typeof createFaults>;
 
-/** Options of the faults of the stream. */
 type StreamFaultOptions = {
   faults: StreamFaults;
   random: Random;

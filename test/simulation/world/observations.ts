@@ -38,7 +38,6 @@ export const historyEntrySchema = z.object({
 /** A record of a delivery as the history shows it. Its times are ms since the epoch. */
 export type HistoryEntry = z.infer<typeof historyEntrySchema> & { notification: number };
 
-/** A delivery that a search finds. */
 export const foundDeliverySchema = z.object({
   notification_id: z.string(),
   type: z.string().nullable(),
@@ -83,23 +82,18 @@ export const failingNotificationSchema = z.object({
   last_delivered_at: z.number().optional(),
 });
 
-/** A notification with failures. Its times are ms since the epoch. */
 export type FailingNotification = z.infer<typeof failingNotificationSchema>;
 
-/** An entry of the audit. */
 export const auditEntrySchema = z.object({
   action: z.string(),
   target_id: z.string().nullish(),
   actor: z.object({ type: z.string() }),
 });
 
-/** An audit entry of a tenant. */
 export type AuditEntry = z.infer<typeof auditEntrySchema> & { tenant: string };
 
-/** The credentials in an account. */
 export const credentialsSchema = z.object({ webhook_token: z.string(), webhook_signing_secrets: z.array(z.string()) });
 
-/** The credentials of an account. */
 export type Credentials = z.infer<typeof credentialsSchema> & { token: string };
 
 /** Dead letters that the operators moved to their queues, by the name of the dead-letter queue. */
@@ -138,7 +132,6 @@ export type Observations = {
   credentials: ReadonlyMap<string, Credentials>;
   emailReports: readonly EmailReport[];
   emailProgress: readonly EmailProgress[];
-  /** The emails that SES accepted. */
   emails: readonly AcceptedEmail[];
   redrives: readonly Redrive[];
   shadows: readonly ShadowPeriod[];
@@ -150,11 +143,9 @@ export type Observations = {
   notRedelivered: readonly string[];
   /** Messages that are still in a queue. */
   left: number;
-  /** The lines that functions logged. */
   logs: readonly string[];
   /** When the scenario started, ms since the epoch. */
   startMs: number;
-  /** The errors that functions threw. */
   failures: readonly string[];
   endedMs: number;
   invocations: readonly Invocation[];

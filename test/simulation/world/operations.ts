@@ -9,7 +9,6 @@ type Tenant = {
   notifications: readonly { index: number; type: string }[];
 };
 
-/** Returns changes of the limits of tenants that have some. */
 export const limitChangesOf = (tenants: readonly Tenant[], recoveryMs: number, random: Random): Operation[] =>
   tenants
     .filter(({ limits }) => Object.keys(limits).length > 0)
@@ -21,7 +20,6 @@ export const limitChangesOf = (tenants: readonly Tenant[], recoveryMs: number, r
       limits: Object.fromEntries(Object.keys(limits).map((limit) => [limit, integer(1, 10, random)])),
     }));
 
-/** Returns the operations of a scenario. */
 export const operationsOf = (tenants: readonly Tenant[], recoveryMs: number, random: Random): Operation[] => {
   const anyTime = (): number => Math.round(random() * recoveryMs);
   const ordinary = tenants.filter(({ kind }) => kind === 'ordinary');

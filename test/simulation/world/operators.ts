@@ -21,7 +21,6 @@ const CLIENT = {
 /** A message in a dead-letter queue. */
 export type DeadLetter = { body: string; reason: string | undefined };
 
-/** Returns the dead letters in a queue. */
 export const lettersIn = ({ messages }: Queue): DeadLetter[] =>
   messages.map(({ body, attributes }) => ({ body, reason: attributes.get('reason')?.value.toString() }));
 
@@ -67,7 +66,6 @@ export const createOperators = ({ plan, queues, time }: Pick<SimulatedStack, 'pl
       );
     },
 
-    /** Changes the limits of an account. */
     async limit(tenant: string, limits: PlannedTenant['limits']): Promise<void> {
       await accounts.changeLimits(tenant, limits, auditOf(tenant));
     },

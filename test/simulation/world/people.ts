@@ -3,15 +3,12 @@ import type { PersonRequest } from './observations.ts';
 import { type Arrival, movedUrlOf } from './receivers.ts';
 import type { PersonAction } from './scenario.ts';
 
-/** Options of people. */
 export type PeopleOptions = {
   stack: SimulatedStack;
   tokenOf: (tenant: string) => string;
-  /** Returns the ID of a notification. */
   idOf: (index: number) => string;
   /** What destinations have got. */
   arrivals: readonly Arrival[];
-  /** Returns the ms since the start of the scenario. */
   nowMs: () => number;
   trace: (line: string) => void;
 };
@@ -73,7 +70,6 @@ const requestOf = (
 /** Returns the label of a notification that is created in a run. */
 export const createdLabel = ({ atMs }: { atMs: number }): string => `created at ${atMs}`;
 
-/** Creates the people who use the API. */
 export const createPeople = ({ stack, tokenOf, idOf, arrivals, nowMs, trace }: PeopleOptions) => {
   const requests: PersonRequest[] = [];
 
@@ -166,9 +162,7 @@ export const createPeople = ({ stack, tokenOf, idOf, arrivals, nowMs, trace }: P
   };
 
   return {
-    /** What they did. */
     requests,
-    /** Carries out an action, and resolves when it has ended. */
     act: perform,
   };
 };

@@ -62,7 +62,6 @@ const phoneOf = ({ index }: PlannedNotification): string => `+1202555${String(1_
 /** The host of webhooks that resolves to private addresses. */
 export const PRIVATE_HOST = 'private.test';
 
-/** The host of webhooks. */
 export const RECEIVERS_HOST = 'receivers.test';
 
 /** Returns the URL of a webhook after it was moved. */
@@ -118,10 +117,8 @@ const kindOfBody = (body: string): ArrivalKind => {
   return body.includes(':test:') || body.includes('"test"') ? 'test' : 'alert';
 };
 
-/** Options of receivers. */
 export type ReceiverOptions = {
   scenario: Scenario;
-  /** Returns the ms since the start of the scenario. */
   nowMs: () => number;
   random: Random;
   trace: (line: string) => void;
@@ -310,7 +307,6 @@ export const createReceivers = ({ scenario, nowMs, random, trace, onReceived }: 
   };
 };
 
-/** The destinations of all tenants. */
 export type Receivers = ReturnType<typeof createReceivers>;
 
 /** Returns to whom the alerts of a notification go, as in `Arrival`. */

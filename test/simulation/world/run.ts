@@ -31,14 +31,12 @@ import {
   type Step,
 } from './scenario.ts';
 
-/** Options of a run. */
 export type RunOptions = {
   scenario: Scenario;
   code: ServiceCode;
   plan: Plan;
   /** Whether the AWS SDK serializes all requests and responses. */
   isSerialized: boolean;
-  /** Called with each line of the trace. */
   trace?: (line: string) => void;
 };
 
@@ -103,7 +101,6 @@ const withReporters = (plan: Plan, reporters: number): Plan => ({
   ),
 });
 
-/** Runs a scenario. */
 export const runScenario = async ({
   scenario,
   code,

@@ -4,7 +4,9 @@ import { type NotificationTypeId, notificationTypes } from '../../../shared/cont
 /** The start of links to alarms. */
 export const CONSOLE_URL = 'https://console.test';
 
-/** A state of an alarm. */
+/** Clocks of functions are up to 2 s off. */
+export const MAX_SKEW_MS = 2_000;
+
 export type State = 'OK' | 'WARNING' | 'CRITICAL';
 
 /** How a destination answers. What the words mean for each type is in `receivers.ts`. */
@@ -59,7 +61,6 @@ export const notificationOf = (
   phases: readonly Phase[] = accepting,
 ): PlannedNotification => ({ index, key: `d${index}`, type, phases });
 
-/** A technical contact of an account. */
 export type PlannedContact = { address: string; phases: readonly Phase[] };
 
 /** Settings of an account, as `PUT /account` takes them. */
@@ -169,7 +170,6 @@ export type Operation =
 /** What happens in a run. The shortest failing prefix of a run is a prefix of its steps. */
 export type Step = PlannedEvent | PersonAction | InvalidEvent | OccupyingEvent | Operation;
 
-/** No faults. */
 export const noFaults = {
   kill: 0,
   dynamodbError: 0,
@@ -221,7 +221,6 @@ export type StreamFaults = {
   pause: { fromMs: number; untilMs: number } | undefined;
 };
 
-/** A stream without faults. */
 export const noStreamFaults: StreamFaults = { repeats: 0, unreadable: 0, maxDelayMs: 0, pause: undefined };
 
 /** A run: what its seed decides in advance. */
@@ -231,7 +230,6 @@ export type Scenario = {
   steps: readonly Step[];
   rates: FaultRates;
   frequentFault: FrequentFault | undefined;
-  /** Times at which each call to an AWS service fails. */
   outages: readonly Outage[];
   /** The probability that an email that SES accepted bounces, is rejected, or is reported as spam, from 0 to 1. */
   emailReports: number;

@@ -328,7 +328,6 @@ const occupyingEvents = ({ name, notifications, summaries }: PlannedTenant, arou
 
 const INVALID = ['{', '[]', '{"event_id":"x"}', '{"event_id":"","tenant_id":"t1","details":{},"entity":{},"alarm":{}}'];
 
-/** The size of a scenario. */
 type ScenarioSize = { events: number; tenants: number; actions: number };
 
 /**
@@ -347,7 +346,6 @@ const indexAfter = (tenants: readonly PlannedTenant[], special: readonly Special
   1 +
   Math.max(...[...tenants, ...special.map(({ tenant }) => tenant)].flatMap(notificationsOf).map((each) => each.index));
 
-/** Returns the scenario of a seed. */
 export const scenarioOf = (seed: number, size: ScenarioSize = sizeOf(randomOf(seed, 'size'))): Scenario => {
   const { events, tenants: tenantCount, actions } = size;
   const random = randomOf(seed, 'scenario');

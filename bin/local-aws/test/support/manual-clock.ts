@@ -1,6 +1,5 @@
 import type { Cancel, Clock } from '../../clock.ts';
 
-/** A clock that only tests move. */
 export class ManualClock implements Clock {
   #nowMs = Date.UTC(2026, 0, 1);
   #timers: { atMs: number; act: () => void }[] = [];

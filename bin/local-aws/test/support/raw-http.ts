@@ -16,7 +16,6 @@ export const sendRaw = (url: string, bytes: string, until?: string): Promise<str
   });
 };
 
-/** Returns the status and body of a raw response. */
 export const parseRaw = (response: string): { status: number; body: string } => ({
   status: Number(response.split(' ')[1]),
   body: response.slice(response.indexOf('\r\n\r\n') + 4),
