@@ -14,6 +14,7 @@ import { useDatabase } from '../support/dynamodb.ts';
 import { countRequests } from '../support/dynamodb-faults.ts';
 import { webhookNotification } from '../support/notifications.ts';
 import { tenantLimits } from '../support/tenant-limits.ts';
+import { testClock } from '../support/test-clock.ts';
 
 const { client, connect } = useDatabase();
 
@@ -21,8 +22,7 @@ const START = Date.UTC(2026, 0, 1, 12);
 let tenants = 0;
 
 const setUp = (database = client) => {
-  let now = START;
-  const clock = () => now;
+  const { clock, wait } = testClock(START);
   const accounts = createAccountAdministration(database, 'accounts', clock);
   const counters = createCounters(database, 'accounts');
   const tokens = createTokenRepository(database, 'tokens', clock);
@@ -34,9 +34,7 @@ const setUp = (database = client) => {
     tenantLimits,
     clock,
   );
-  const advance = (hours: number) => {
-    now += hours * 3_600_000;
-  };
+  const advance = (hours: number) => wait(hours * 3_600_000);
   const tenant = `tenant${tenants++}`;
   const create = (changes: Partial<NotificationAttributes> = {}) =>
     notifications.create({ tenant, attributes: webhookNotification(changes), audit });

@@ -6,6 +6,7 @@ import { newToken, tokenHash } from '../../shared/domain/token.ts';
 import { audit } from '../support/audit.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { withThrottling } from '../support/dynamodb-faults.ts';
+import { testClock } from '../support/test-clock.ts';
 
 const { client, connect } = useDatabase();
 
@@ -14,13 +15,9 @@ const grant = { tenant: 'acme', role: 'creator', label: 'ci', expiresInSeconds: 
 const caller = { tenant: 'acme', role: 'creator' };
 
 const setUp = (cacheSeconds = 60) => {
-  let now = START;
-  const clock = () => now;
+  const { clock, advance } = testClock(START);
   const tokens = createTokenRepository(client, 'tokens', clock);
   const find = vi.fn(tokens.find);
-  const advance = (seconds: number) => {
-    now += seconds * 1_000;
-  };
   const issue = async (changes = {}) => (await tokens.issue({ ...grant, ...changes }, audit)).token;
   const revoke = async (token: string) => {
     const found = (await tokens.list(grant.tenant)).find(({ hash }) => hash === tokenHash(token));

@@ -18,6 +18,7 @@ import { countRequests } from '../support/dynamodb-faults.ts';
 import { alarmHeader } from '../support/events.ts';
 import { webhookNotification } from '../support/notifications.ts';
 import { runs } from '../support/quick-run.ts';
+import { testClock } from '../support/test-clock.ts';
 
 const { client, connect } = useDatabase();
 
@@ -26,11 +27,11 @@ let tenants = 0;
 
 const setUp = (database: DynamoDBDocumentClient = client) => {
   const notification = { tenant: `tenant${tenants++}`, id: newNotificationId() };
-  let nowMs = RECORD_TIME_MS;
+  const { clock, wait: advance } = testClock(RECORD_TIME_MS);
   const list = createDeliveryHistory(
     createDeliveries(database),
     createNotificationRepository(database, 'notifications'),
-    () => nowMs,
+    clock,
   );
   return {
     notification,
@@ -43,9 +44,7 @@ const setUp = (database: DynamoDBDocumentClient = client) => {
     record: (timeMs: number | string, changes: Partial<DeliveryRecord> = {}) =>
       deliveryRecord(notification, `acme:en:al:ch:${timeMs}:CRITICAL`, changes),
     write: (records: readonly DeliveryRecord[]) => writeRecords(client, 'deliveries', records),
-    advance: (ms: number) => {
-      nowMs += ms;
-    },
+    advance,
   };
 };
 

@@ -17,6 +17,7 @@ import { deliveryRecord, RECORD_TIME_MS, writeRecords } from '../support/deliver
 import { useDatabase } from '../support/dynamodb.ts';
 import { countRequests } from '../support/dynamodb-faults.ts';
 import { webhookNotification } from '../support/notifications.ts';
+import { testClock } from '../support/test-clock.ts';
 
 const { client, connect } = useDatabase();
 
@@ -43,14 +44,14 @@ const countQueryUnits = (database: DynamoDBDocumentClient) => {
 const setUp = (database: DynamoDBDocumentClient = client, changed: Partial<DeliveryReader> = {}) => {
   const tenant = `searched${tenants++}`;
   const notifications = createNotificationRepository(database, 'notifications');
-  let nowMs = RECORD_TIME_MS;
+  const { clock, wait: advance } = testClock(RECORD_TIME_MS);
   const search = createDeliverySearch(
     {
       notifications,
       deliveries: { ...createDeliveryReader(database, 'deliveries'), ...changed },
       readDestinationList: createDestinationListReader(database, 'deliveries'),
     },
-    () => nowMs,
+    clock,
   );
   const page = (
     selection: DeliverySelection,
@@ -91,9 +92,7 @@ const setUp = (database: DynamoDBDocumentClient = client, changed: Partial<Deliv
         'deliveries',
         times.map((time) => deliveryRecord({ tenant, id }, eventId(time), changes)),
       ),
-    advance: (ms: number) => {
-      nowMs += ms;
-    },
+    advance,
   };
 };
 

@@ -16,6 +16,7 @@ import { useDatabase } from '../support/dynamodb.ts';
 import { withRejections, withThrottling } from '../support/dynamodb-faults.ts';
 import { webhookNotification } from '../support/notifications.ts';
 import { senderQueueUrls } from '../support/queue-urls.ts';
+import { testClock } from '../support/test-clock.ts';
 
 const { client, connect } = useDatabase();
 beforeEach(() => {
@@ -48,8 +49,7 @@ const setUp = async (
   const sent: Sent[] = [];
   const entry = () => auditIn('audits', tenant)({ action: 'redeliver', target_id: id });
   const counters = createCounters(client, 'accounts');
-  let nowMs = NOW;
-  const clock = () => nowMs;
+  const { clock, wait: advance } = testClock(NOW);
   const sendAll = async <Message extends OutgoingMessage>(queue: string, messages: readonly Message[]) => {
     for (const { body, messageGroupId } of messages) sent.push({ queue, body: body(), messageGroupId });
     return [];
@@ -101,15 +101,13 @@ const setUp = async (
       return (await Array.fromAsync(audits.list(tenant, { ...range, start: null, pageSize: 10 }))).length;
     },
     used: async () => {
-      const redeliveries = dailyCounter('redeliveries', tenant, nowMs);
+      const redeliveries = dailyCounter('redeliveries', tenant, clock());
       return (await counters.read([redeliveries]))(redeliveries).used;
     },
     bodies: () => sent.map(({ body }) => body),
     stored,
     fail,
-    advance: (ms: number) => {
-      nowMs += ms;
-    },
+    advance,
     since: (sinceMs = 0, marker?: string, timeLeft = () => 30_000) =>
       redeliver({ tenant, id }, { since: sinceMs, marker }, timeLeft, entry),
     event: (eventId: string, of = { tenant, id }) => redeliver(of, { event_id: eventId }, () => 30_000, entry),

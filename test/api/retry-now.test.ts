@@ -8,6 +8,7 @@ import { audit } from '../support/audit.ts';
 import { createDeliveries, deliveryRecord, RECORD_TIME_MS, writeRecords } from '../support/delivery-records.ts';
 import { useDatabase } from '../support/dynamodb.ts';
 import { webhookNotification } from '../support/notifications.ts';
+import { testClock } from '../support/test-clock.ts';
 
 const { client } = useDatabase();
 const NOW = RECORD_TIME_MS + 60_000;
@@ -22,14 +23,12 @@ const setUp = async (deliveries: Parameters<typeof createRetryNow>[0]['deliverie
   const id = await notifications.create({ tenant, attributes: webhookNotification(), audit });
   const notification = { tenant, id };
   const record = vi.fn(async (): Promise<void> => undefined);
-  let nowMs = NOW;
+  const { clock, wait: advance } = testClock(NOW);
   let events = 0;
-  const retryNow = createRetryNow({ notifications, deliveries }, () => nowMs);
+  const retryNow = createRetryNow({ notifications, deliveries }, clock);
   return {
     record,
-    advance: (ms: number) => {
-      nowMs += ms;
-    },
+    advance,
     /** Stores a delivery that waits for four hours by default. */
     wait: async (changes: Partial<DeliveryRecord> = {}) => {
       const waiting = deliveryRecord(notification, `e${events++}:${RECORD_TIME_MS + events}:CRITICAL`, {

@@ -4,6 +4,7 @@ import { logger } from '../../../shared/adapters/logger.ts';
 import { DAY_MS } from '../../../shared/domain/time.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { countRequests } from '../../support/dynamodb-faults.ts';
+import { testClock } from '../../support/test-clock.ts';
 
 const HOUR_MS = 3_600_000;
 const START_MS = Date.parse('2026-01-01T12:00:00Z');
@@ -15,18 +16,16 @@ let count = 0;
 
 const setUp = () => {
   vi.spyOn(logger, 'warn').mockImplementation(() => undefined);
-  let nowMs = START_MS;
+  const { clock, wait } = testClock(START_MS);
   const recipient = { tenant: `stops-${++count}`, address: 'oncall@example.com' };
-  const stops = createEmailStops(client, 'accounts', () => nowMs);
-  const audit = () => ({ Put: { TableName: 'audits', Item: { pk: 'audit', sk: `entry-${nowMs}` } } });
+  const stops = createEmailStops(client, 'accounts', clock);
+  const audit = () => ({ Put: { TableName: 'audits', Item: { pk: 'audit', sk: `entry-${clock()}` } } });
   return {
     recipient,
     stops,
     audit,
-    now: () => nowMs,
-    wait: (ms: number) => {
-      nowMs += ms;
-    },
+    now: clock,
+    wait,
     find: () => stops.find(recipient),
   };
 };

@@ -5,6 +5,7 @@ import type { ChangeContext } from '../../../shared/contracts/audit.ts';
 import { auditRecord } from '../../../shared/domain/audit.ts';
 import { DAY_MS } from '../../../shared/domain/time.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
+import { testClock } from '../../support/test-clock.ts';
 
 const { client, newTenant } = useDatabase();
 
@@ -14,8 +15,7 @@ const all: AuditRange = { fromMs: 0, toMs: 9_999_999_999_999, isReverse: false }
 const context: ChangeContext = { actor: { type: 'token', id: 'tk1', label: 'console' }, request_id: 'r' };
 
 const setUp = (tenant = newTenant()) => {
-  let nowMs = START_MS;
-  const clock = () => nowMs;
+  const { clock, wait } = testClock(START_MS);
   const log = createAuditLog(client, { AUDITS_TABLE: 'audits', AUDIT_RETENTION_DAYS: RETENTION_DAYS }, clock);
   const reader = createAuditReader(client, 'audits', clock);
   const list = async (range: Partial<AuditRange> = {}, start: string | null = null, pageSize = 2) =>
@@ -28,14 +28,12 @@ const setUp = (tenant = newTenant()) => {
     list,
     idsOf,
     by: log.by({ tenant, context }),
-    advance: (ms: number) => {
-      nowMs += ms;
-    },
+    advance: wait,
     /** Records the changes of a to e, a second apart. */
     recordFive: async () => {
       for (const target_id of ['a', 'b', 'c', 'd', 'e']) {
         await log.record({ tenant, context }, { action: 'test-notification', target_id });
-        nowMs += 1_000;
+        wait(1_000);
       }
     },
   };

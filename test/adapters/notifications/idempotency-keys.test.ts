@@ -5,14 +5,15 @@ import { audit } from '../../support/audit.ts';
 import { itemsOf, useDatabase } from '../../support/dynamodb.ts';
 import { countRequests, withRejections } from '../../support/dynamodb-faults.ts';
 import { webhookNotification } from '../../support/notifications.ts';
+import { testClock } from '../../support/test-clock.ts';
 
 const { client, connect, newTenant } = useDatabase();
 const DAY_MS = 86_400_000;
 
 const setUp = (database = client) => {
   const tenant = newTenant();
-  let nowMs = Date.UTC(2026, 0, 1);
-  const notifications = createNotificationRepository(database, 'notifications', () => nowMs);
+  const { clock, wait: advance } = testClock(Date.UTC(2026, 0, 1));
+  const notifications = createNotificationRepository(database, 'notifications', clock);
   let entries = 0;
   const counted: Audit = (change) => {
     entries++;
@@ -22,9 +23,7 @@ const setUp = (database = client) => {
     tenant,
     notifications,
     entries: () => entries,
-    advance: (ms: number) => {
-      nowMs += ms;
-    },
+    advance,
     create: (key: string | undefined, body = '{}', limit = 1_000, owner = tenant) =>
       notifications.create({
         tenant: owner,

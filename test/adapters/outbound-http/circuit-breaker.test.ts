@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { withCircuitBreaker } from '../../../shared/adapters/outbound-http/circuit-breaker.ts';
 import { type HttpPost, RequestTimeoutError } from '../../../shared/adapters/outbound-http/http-client.ts';
+import { testClock } from '../../support/test-clock.ts';
 
 const ORIGIN = 'https://hooks.example.com';
 const response = { status: 200, retryAfter: undefined, body: '' };
@@ -14,9 +15,9 @@ const timedOut = { name: 'RequestTimeoutError' };
 const circuitOpen = { name: 'CircuitOpenError' };
 
 const setUp = () => {
-  let now = 1_000_000;
+  const { clock, advance } = testClock(1_000_000);
   const send = vi.fn(async (_request: HttpPost) => response);
-  const { post } = withCircuitBreaker({ post: send }, () => now);
+  const { post } = withCircuitBreaker({ post: send }, clock);
   /** Sends a request of each tenant at the same time, all of which time out. */
   const timeOut = async (...tenants: (string | undefined)[]) => {
     for (const _ of tenants) send.mockRejectedValueOnce(new RequestTimeoutError());
@@ -38,9 +39,7 @@ const setUp = () => {
         expect(await posted).toEqual(response);
       };
     },
-    advance: (seconds: number) => {
-      now += seconds * 1_000;
-    },
+    advance,
   };
 };
 

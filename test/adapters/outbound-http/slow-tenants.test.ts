@@ -1,17 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { RequestTimeoutError } from '../../../shared/adapters/outbound-http/http-client.ts';
 import { createSlowTenants } from '../../../shared/adapters/outbound-http/slow-tenants.ts';
+import { testClock } from '../../support/test-clock.ts';
 
 /** @param random the random number that extends the slow state: by default not at all */
 const setUp = (random = 0) => {
-  let nowMs = 1_000_000_000;
-  const tenants = createSlowTenants(
-    () => nowMs,
-    () => random,
-  );
-  const advance = (ms: number) => {
-    nowMs += ms;
-  };
+  const { clock, wait: advance } = testClock(1_000_000_000);
+  const tenants = createSlowTenants(clock, () => random);
   /** Sends at the same time. Each takes `durationMs`, then responds, or fails with the error. */
   const send = async (tenant: string, count: number, durationMs: number, error?: Error) => {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
