@@ -15,6 +15,9 @@ export const inRun = ({ action, body }: Request, run: number): Request => ({
   body: JSON.parse(JSON.stringify(body).replaceAll(RUN, String(run).padStart(RUN.length, '0'))),
 });
 
+const weighted = <Value>(...options: readonly (readonly [weight: number, arbitrary: Arbitrary<Value>])[]) =>
+  fc.oneof(...options.map(([weight, arbitrary]) => ({ weight, arbitrary })));
+
 type Typed = Record<string, unknown>;
 type Attributes = Record<string, Typed>;
 type Expression = {
@@ -48,11 +51,7 @@ const containerOf = (element: Arbitrary<Typed>): Arbitrary<Typed> =>
     fc.record({ M: fc.dictionary(fc.constantFrom('k', 'l'), element) }),
   );
 const container = containerOf(fc.oneof({ arbitrary: shallow, weight: 3 }, containerOf(shallow)));
-const value = fc.oneof(
-  { arbitrary: scalar, weight: 4 },
-  { arbitrary: set, weight: 2 },
-  { arbitrary: container, weight: 2 },
-);
+const value = weighted([4, scalar], [2, set], [2, container]);
 
 /** Values that DynamoDB rejects. */
 const invalidValue: Arbitrary<Typed> = fc.constantFrom<Typed[]>(
@@ -93,7 +92,7 @@ const invalidKey: Arbitrary<Attributes> = fc.constantFrom<Attributes[]>(
 type Located = { TableName: string; Key: Attributes };
 /** Most requests must be valid, so that sequences have effects. */
 const rarely = <Value>(usual: Arbitrary<Value>, rare: Arbitrary<Value>, weight = 60) =>
-  fc.oneof({ arbitrary: usual, weight }, { arbitrary: rare, weight: 1 });
+  weighted([weight, usual], [1, rare]);
 const located: Arbitrary<Located> = fc.record({
   TableName: rarely<string>(fc.constant(TABLE), fc.constant('nowhere'), 150),
   Key: rarely(key, invalidKey),
@@ -111,20 +110,15 @@ const join = (parts: readonly (string | Expression)[]): Expression => {
   };
 };
 
-const path: Arbitrary<Expression> = fc.oneof(
-  { arbitrary: fc.constantFrom(...NAMES).map(literal), weight: 3 },
-  {
-    arbitrary: fc
-      .constantFrom(...NAMES)
-      .map((name) => ({ text: `#${name}`, names: { [`#${name}`]: name }, values: {} })),
-    weight: 1,
-  },
+const path: Arbitrary<Expression> = weighted(
+  [3, fc.constantFrom(...NAMES).map(literal)],
+  [1, fc.constantFrom(...NAMES).map((name) => ({ text: `#${name}`, names: { [`#${name}`]: name }, values: {} }))],
 );
 /** Conditions also have elements of lists, and the keys, which an update cannot change. */
-const conditionPath = fc.oneof(
-  { arbitrary: path, weight: 8 },
-  { arbitrary: fc.constantFrom('lst[0]', 'lst[1]', 'lst[5]', 'obj[0]', 'lst [ 1 ]').map(literal), weight: 4 },
-  { arbitrary: fc.constantFrom('pk', 'sk').map(literal), weight: 1 },
+const conditionPath = weighted(
+  [8, path],
+  [4, fc.constantFrom('lst[0]', 'lst[1]', 'lst[5]', 'obj[0]', 'lst [ 1 ]').map(literal)],
+  [1, fc.constantFrom('pk', 'sk').map(literal)],
 );
 const updatePath = rarely(path, fc.constantFrom('pk', 'sk').map(literal));
 
@@ -181,20 +175,18 @@ const COMBINATIONS = [
   ['(', ' OR ', ') AND ', ''],
   ['((', ' and ', ') or ', ')'],
 ] as const;
-const condition: Arbitrary<Expression> = fc.oneof(
-  { arbitrary: simpleCondition, weight: 24 },
-  {
-    arbitrary: fc.tuple(simpleCondition, fc.constantFrom(' AND ', ' OR '), simpleCondition).map(join),
-    weight: 12,
-  },
-  {
-    arbitrary: fc
+const condition: Arbitrary<Expression> = weighted(
+  [24, simpleCondition],
+  [12, fc.tuple(simpleCondition, fc.constantFrom(' AND ', ' OR '), simpleCondition).map(join)],
+  [
+    10,
+    fc
       .tuple(simpleCondition, simpleCondition, simpleCondition, fc.constantFrom(...COMBINATIONS))
       .map(([a, b, c, texts]) => join([texts[0], a, texts[1], b, texts[2], c, texts[3]])),
-    weight: 10,
-  },
-  {
-    arbitrary: fc
+  ],
+  [
+    1,
+    fc
       .constantFrom(
         ...['', 'a =', 'foo bar', 'a = :undefined', '#undefined = a', 'unknown(a)', 'size(a)', 'a = a', '_a = b'],
         ...['a.1 = b', '((a = b))', '(a = b) = c', 'a BETWEEN b', 'a[b] = a', 'a[-1] = b', 'a. = b'],
@@ -204,8 +196,7 @@ const condition: Arbitrary<Expression> = fc.oneof(
         ...['if_not_exists(a, b) = n'],
       )
       .map(literal),
-    weight: 1,
-  },
+  ],
 );
 
 const numeric = operandOf(
@@ -222,27 +213,28 @@ const commaSeparated = (clauses: readonly Expression[]) =>
   join(clauses.flatMap((clause, index) => (index === 0 ? [clause] : [', ', clause])));
 const clausesOf = (keyword: string, clause: Arbitrary<Expression>) =>
   fc.array(clause, { minLength: 1, maxLength: 3 }).map((clauses) => join([keyword, ' ', commaSeparated(clauses)]));
-const update: Arbitrary<Expression> = fc.oneof(
-  { arbitrary: clausesOf('SET', setClause), weight: 25 },
-  { arbitrary: clausesOf('REMOVE', updatePath), weight: 10 },
-  {
-    arbitrary: clausesOf(
+const update: Arbitrary<Expression> = weighted(
+  [25, clausesOf('SET', setClause)],
+  [10, clausesOf('REMOVE', updatePath)],
+  [
+    10,
+    clausesOf(
       'ADD',
       fc
         .tuple(updatePath, rarely(fc.oneof(numeric, operandOf(set)), operand, 10))
         .map(([to, by]) => join([to, ' ', by])),
     ),
-    weight: 10,
-  },
-  {
-    arbitrary: clausesOf(
+  ],
+  [
+    6,
+    clausesOf(
       'DELETE',
       fc.tuple(updatePath, rarely(operandOf(set), operand, 10)).map(([to, by]) => join([to, ' ', by])),
     ),
-    weight: 6,
-  },
-  {
-    arbitrary: fc
+  ],
+  [
+    5,
+    fc
       .tuple(
         clausesOf('set', setClause),
         clausesOf('REMOVE', updatePath),
@@ -252,18 +244,17 @@ const update: Arbitrary<Expression> = fc.oneof(
         ),
       )
       .map(([a, b, c]) => join([a, ' ', b, ' ', c])),
-    weight: 5,
-  },
-  {
-    arbitrary: fc
+  ],
+  [
+    2,
+    fc
       .constantFrom(
         ...['', 'SET', 'a = b', 'SET a', 'ADD a b', 'SET a = b SET n = b', 'REMOVE a, a', 'REMOVE a b'],
         ...['SET a = size(b)', 'SET a = contains(a, b)', 'SET a = if_not_exists(b)', 'SET a = unknown(b)'],
         ...['SET a = a = b', 'SET comment = a', 'SET a = b,', 'REMOVE', 'SET a = b REMOVE n,'],
       )
       .map(literal),
-    weight: 2,
-  },
+  ],
 );
 
 /** Returns the parameters of some expressions, by their names. */
@@ -287,8 +278,6 @@ const unused: Arbitrary<Partial<Expression>> = rarely<Partial<Expression>>(
   fc.constantFrom<Partial<Expression>[]>({ names: { '#unused': 'a' } }, { values: { ':unused': { S: 'a' } } }),
 );
 const returnsOnFailure = optional(fc.constantFrom('ALL_OLD', 'NONE'));
-const defined = (members: Record<string, unknown>) =>
-  Object.fromEntries(Object.entries(members).filter(([, member]) => member !== undefined));
 
 /** An item of an exact size around the limit of 400 KB, in bytes or in characters. */
 const largeItem = fc
@@ -325,7 +314,7 @@ const conditionalMembers = (
   expressions: Record<string, Expression | undefined> = {},
 ) => ({
   ...parameters({ ConditionExpression: condition, ...expressions }, extra),
-  ...defined({ ReturnValuesOnConditionCheckFailure: onFailure }),
+  ReturnValuesOnConditionCheckFailure: onFailure,
 });
 
 const put: Arbitrary<Request> = fc.tuple(putTarget, conditional).map(([target, more]) => ({
@@ -340,19 +329,13 @@ const updateItem: Arbitrary<Request> = fc
   .tuple(located, conditional, optional(update), optional(fc.constantFrom('ALL_NEW', 'NONE')))
   .map(([target, more, UpdateExpression, ReturnValues]) => ({
     action: 'UpdateItem',
-    body: { ...target, ...conditionalMembers(more, { UpdateExpression }), ...defined({ ReturnValues }) },
+    body: { ...target, ...conditionalMembers(more, { UpdateExpression }), ReturnValues },
   }));
 
 const projection = optional(
-  fc.oneof(
-    {
-      arbitrary: fc.uniqueArray(path, { minLength: 1, maxLength: 3, selector: ({ text }) => text }).map(commaSeparated),
-      weight: 60,
-    },
-    {
-      arbitrary: fc.constantFrom('', 'a,', 'a, a', 'a b', 'comment', 'a[x]', ':a', 'size(a)').map(literal),
-      weight: 1,
-    },
+  weighted(
+    [60, fc.uniqueArray(path, { minLength: 1, maxLength: 3, selector: ({ text }) => text }).map(commaSeparated)],
+    [1, fc.constantFrom('', 'a,', 'a, a', 'a b', 'comment', 'a[x]', ':a', 'size(a)').map(literal)],
   ),
 );
 const get: Arbitrary<Request> = fc
@@ -390,7 +373,7 @@ const query: Arbitrary<Request> = fc
         FilterExpression: filter,
         ProjectionExpression: rest.Select ? undefined : of,
       }),
-      ...defined(rest),
+      ...rest,
     },
   }));
 
@@ -423,52 +406,42 @@ const batchWrite: Arbitrary<Request> = fc
   )
   .map((writes) => ({ action: 'BatchWriteItem', body: { RequestItems: grouped<object>(writes) } }));
 
-const transactItem = fc.oneof(
-  {
-    arbitrary: fc
-      .tuple(putTarget, conditional)
-      .map(([target, more]) => ({ Put: { ...target, ...conditionalMembers(more) } })),
-    weight: 4,
-  },
-  {
-    arbitrary: fc
-      .tuple(located, conditional)
-      .map(([target, more]) => ({ Delete: { ...target, ...conditionalMembers(more) } })),
-    weight: 2,
-  },
-  {
-    arbitrary: fc.tuple(located, conditional, update).map(([target, more, UpdateExpression]) => ({
+const transactItem = weighted<object>(
+  [4, fc.tuple(putTarget, conditional).map(([target, more]) => ({ Put: { ...target, ...conditionalMembers(more) } }))],
+  [2, fc.tuple(located, conditional).map(([target, more]) => ({ Delete: { ...target, ...conditionalMembers(more) } }))],
+  [
+    4,
+    fc.tuple(located, conditional, update).map(([target, more, UpdateExpression]) => ({
       Update: { ...target, ...conditionalMembers(more, { UpdateExpression }) },
     })),
-    weight: 4,
-  },
-  {
-    arbitrary: fc.tuple(located, conditional, condition).map(([target, more, checked]) => ({
+  ],
+  [
+    2,
+    fc.tuple(located, conditional, condition).map(([target, more, checked]) => ({
       ConditionCheck: { ...target, ...conditionalMembers({ ...more, condition: checked }) },
     })),
-    weight: 2,
-  },
+  ],
 );
 const transactWrite: Arbitrary<Request> = fc
   .tuple(fc.array(transactItem, { minLength: 1, maxLength: 4 }), optional(fc.constantFrom(`${RUN}1`, `${RUN}2`)))
   .map(([TransactItems, ClientRequestToken]) => ({
     action: 'TransactWriteItems',
-    body: defined({ TransactItems, ClientRequestToken }),
+    body: { TransactItems, ClientRequestToken },
   }));
 
 /** Requests in sequence, some of them repeated. */
 export const requestSequence: Arbitrary<Request[]> = fc
   .array(
     fc.tuple(
-      fc.oneof(
-        { arbitrary: put, weight: 6 },
-        { arbitrary: updateItem, weight: 6 },
-        { arbitrary: del, weight: 2 },
-        { arbitrary: get, weight: 3 },
-        { arbitrary: query, weight: 4 },
-        { arbitrary: batchGet, weight: 2 },
-        { arbitrary: batchWrite, weight: 2 },
-        { arbitrary: transactWrite, weight: 8 },
+      weighted(
+        [6, put],
+        [6, updateItem],
+        [2, del],
+        [3, get],
+        [4, query],
+        [2, batchGet],
+        [2, batchWrite],
+        [8, transactWrite],
       ),
       fc.constantFrom(1, 1, 1, 1, 2),
     ),
