@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Failure, failed } from '../../shared/domain/attempt-outcome.ts';
-import {
-  internalErrorDelayMs,
-  MAX_AGE_MS,
-  MAX_ATTEMPTS,
-  MAX_WAIT_FOR_ATTEMPT_MS,
-  retryDelayMs,
-} from '../../shared/domain/retry-schedule.ts';
+import { internalErrorDelayMs, MAX_ATTEMPTS, retryDelayMs } from '../../shared/domain/retry-schedule.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -88,8 +82,4 @@ describe('internalErrorDelayMs', () => {
     expect(internalErrorDelayMs(31, 0.01)).toBe(9_000);
     expect(internalErrorDelayMs(1, 0.0001)).toBe(1);
   });
-});
-
-it('a round expires one day after its first attempt, or after four days without any', () => {
-  expect([MAX_AGE_MS, MAX_WAIT_FOR_ATTEMPT_MS]).toEqual([24 * HOUR_MS, 96 * HOUR_MS]);
 });

@@ -86,18 +86,6 @@ describe('rotating a signing secret', () => {
     expect((await credentials()).secrets).toHaveLength(1);
   });
 
-  it('can join a concurrent rotation, so that the previous secret keeps signing', async () => {
-    const { credentials, rotate, rotateOn } = setUp('fifteen');
-    const [old] = (await credentials()).secrets;
-    let winner = '';
-    const database = withInterruption(connect(), TRANSACTION, async () => {
-      winner = await rotate();
-    });
-    const joined = await rotateOn(database, { canJoin: true });
-    expect(joined).toBe(winner);
-    expect((await credentials()).secrets).toEqual([winner, old]);
-  });
-
   it('is applied after concurrent changes of other attributes', async () => {
     const { credentials, rotateOn } = setUp('thirteen');
     const [old] = (await credentials()).secrets;
