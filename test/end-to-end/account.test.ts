@@ -1,33 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import * as z from 'zod';
 import { type Client, newClient, webhook } from './support/api.ts';
 
-const account = z.looseObject({
-  id: z.string(),
-  webhook_token: z.string(),
-  usage: z.looseObject({ day_ends_at: z.number() }),
-});
-const read = async (client: Client) => account.parse((await client.get('/account')).body);
+const read = async (client: Client) => (await client.get('/account')).body;
 
 describe('the account', () => {
-  it('has limits, an empty usage and no contacts when it is new', async () => {
-    const client = await newClient();
-    const requestedAtMs = Date.now();
-    const { usage, ...shown } = await read(client);
-    expect(shown).toMatchObject({
-      id: client.tenant,
-      technical_contacts: [],
-      time_zone: 'UTC',
-      webhook_token: expect.stringMatching(/^[\w-]{10,64}$/),
-      webhook_signing_secrets: [expect.stringMatching(/^whsec_[\w+/]{43}=$/)],
-      limits: { tokens: 100 },
-    });
-    expect(usage).toMatchObject({ notifications: 0, tests_per_day: 0, redeliveries_per_day: 0, tokens: 1 });
-    expect(usage.day_ends_at % 86_400_000).toBe(0);
-    expect(usage.day_ends_at).toBeGreaterThan(requestedAtMs);
-    expect(usage.day_ends_at).toBeLessThanOrEqual(Date.now() + 86_400_000);
-  });
-
   it('has the attributes of updates, which keep the others, and only for its tenant', async () => {
     const [client, other] = [await newClient(), await newClient()];
     const updates = [
