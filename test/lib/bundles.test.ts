@@ -9,20 +9,13 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { bundledInputs, bundleFunctions, bundleMetafile, bundling, functionNames } from '../../lib/bundles.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
-import { optOutUrl } from '../../shared/domain/email-stop.ts';
-import { DEFAULT_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
-import { newToken } from '../../shared/domain/token.ts';
 import { type FunctionName, senderName } from '../../shared/environment.ts';
-import { apiRequest, lambdaContext } from '../support/api-request.ts';
-import { deliveryRecord } from '../support/delivery-records.ts';
-import { bounceBody } from '../support/email-events.ts';
-import { alarmEvent } from '../support/events.ts';
+import { firstEvent, LISTED_TOKEN_ID } from '../bench/support/first-event.ts';
+import { lambdaContext } from '../support/api-request.ts';
 import { environmentOf } from '../support/function-environment.ts';
-import { validDetails, webhookNotification } from '../support/notifications.ts';
+import { validDetails } from '../support/notifications.ts';
 import { OPT_OUT_KEY } from '../support/opt-outs.ts';
 import { respondWith, startHttp } from '../support/servers.ts';
-import { sqsMessage } from '../support/sqs-message.ts';
-import { reportBody, streamRecord } from '../support/stream-records.ts';
 import { useStarted } from '../support/use-started.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -191,14 +184,12 @@ const probe = async (file: string, events: unknown[], env: Record<string, string
   return probeResult.parse(JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? ''));
 };
 
-const TOKEN_ID = 'tk01M7W08F9Z4XGJJRVYEZQFE9R1';
-
 /** The response of the server to every request: an item with the attributes that the functions read from any table. */
 const RESPONSE_BODY = (() => {
   const text = (S: string) => ({ S });
   const listedToken = {
     hash: text('0'.repeat(64)),
-    id: text(TOKEN_ID),
+    id: text(LISTED_TOKEN_ID),
     role: text('creator'),
     label: text('ci'),
     created_at_ms: { N: '1' },
@@ -219,34 +210,11 @@ const RESPONSE_BODY = (() => {
   return JSON.stringify({ Item, Attributes: Item });
 })();
 
-/** Returns events that make a function call all its dependencies. A sender gets messages and a test. */
+/** Returns events that make a function call its dependencies. A sender gets a message and a test. */
 const eventsFor = (name: FunctionName, url: string): unknown[] => {
-  const messages = { Records: [sqsMessage()] };
   const type = notificationTypeIds.find((id) => senderName(id) === name);
-  if (type) {
-    const details = { ...validDetails[type], ...(type === 'webhook' && { url }) };
-    return [messages, { tenant: 'acme', type, details }];
-  }
-  if (name === 'dispatch-alarm-events') return [messages];
-  if (name === 'watch-deliveries') {
-    const failed = deliveryRecord({ tenant: 'acme', id: DEFAULT_NOTIFICATION_ID }, 'event', {
-      status: 'failed',
-    });
-    return [{ Records: [streamRecord({ ...failed, status: 'pending' }, failed)] }];
-  }
-  if (name === 'report-deliveries')
-    return [{ Records: [sqsMessage({ body: reportBody(alarmEvent(), DEFAULT_NOTIFICATION_ID) })] }];
-  if (name === 'record-email-events') {
-    return [{ Records: [sqsMessage({ body: bounceBody(alarmEvent(), DEFAULT_NOTIFICATION_ID) })] }];
-  }
-  if (name === 'opt-out') {
-    const { search } = new URL(optOutUrl(url, OPT_OUT_KEY, { tenant: 'acme', address: 'a@example.com' }));
-    const body = 'List-Unsubscribe=One-Click';
-    return [apiRequest({ routeKey: 'POST /opt-out', rawQueryString: search.slice(1), body })];
-  }
-  const headers = { 'content-type': 'application/json', 'x-auth-token': newToken() };
-  const body = { ...webhookNotification(), technical_contacts: ['ops@example.com'], role: 'observer' };
-  return [apiRequest({ headers, pathParameters: { id: TOKEN_ID }, body: JSON.stringify(body) })];
+  const details = type && { ...validDetails[type], ...(type === 'webhook' && { url }) };
+  return [firstEvent(name, url), ...(type ? [{ tenant: 'acme', type, details }] : [])];
 };
 
 describe('cold starts and first calls', () => {
