@@ -227,42 +227,38 @@ describe('a message on the inbox page', () => {
   });
 });
 
-describe('the webhook addresses on the inbox page', () => {
-  it('can be copied, and their response selected, here or by HTTP', async () => {
-    await open();
-    await page.getByRole('button', { name: 'Webhooks' }).click();
-    const item = page.getByRole('listitem').filter({ hasText: 'globex' });
-    await item.getByRole('button', { name: 'Copy address' }).click();
-    await expect.poll(() => clipboard(page)).toBe(`${inbox.url}/webhooks/globex`);
-    const select = page.getByLabel('Response of globex');
-    await select.selectOption('410 Gone');
-    await expect
-      .poll(async () => (await inbox.send('/webhooks/globex', { method: 'POST', body: '{}' })).status)
-      .toBe(410);
-    await inbox.send('/webhooks/globex', { method: 'PUT', body: '{"respond":"slow"}' });
-    await expect.poll(() => select.inputValue()).toBe('slow');
-    await inbox.send('/webhooks/globex', { method: 'PUT', body: '{"respond":"200"}' });
-    await expect.poll(() => select.inputValue()).toBe('200');
-  });
+it('the webhook addresses on the inbox page can be copied, and their response selected, here or by HTTP', async () => {
+  await open();
+  await page.getByRole('button', { name: 'Webhooks' }).click();
+  const item = page.getByRole('listitem').filter({ hasText: 'globex' });
+  await item.getByRole('button', { name: 'Copy address' }).click();
+  await expect.poll(() => clipboard(page)).toBe(`${inbox.url}/webhooks/globex`);
+  const select = page.getByLabel('Response of globex');
+  await select.selectOption('410 Gone');
+  await expect
+    .poll(async () => (await inbox.send('/webhooks/globex', { method: 'POST', body: '{}' })).status)
+    .toBe(410);
+  await inbox.send('/webhooks/globex', { method: 'PUT', body: '{"respond":"slow"}' });
+  await expect.poll(() => select.inputValue()).toBe('slow');
+  await inbox.send('/webhooks/globex', { method: 'PUT', body: '{"respond":"200"}' });
+  await expect.poll(() => select.inputValue()).toBe('200');
 });
 
-describe('the inbox page on a narrow screen', () => {
-  it('shows the list or the message, and returns with the button of the page or of the browser', async () => {
-    for (const message of receiverMessages('Disk space')) inbox.add(message);
-    await inbox.send('/webhooks/acme', { method: 'POST', ...signedWebhook('CPU load') });
-    await open('/', { viewport: screens.mobile });
-    const isTooWide = () => page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
-    await expect.poll(titles).toHaveLength(5);
-    expect(await isTooWide()).toBe(false);
-    await openMessage(page, 'CPU load');
-    expect(await page.getByRole('listbox').isVisible()).toBe(false);
-    expect(await isTooWide()).toBe(false);
-    await page.getByRole('tab', { name: 'Headers' }).click();
-    expect(await isTooWide()).toBe(false);
-    await page.getByRole('button', { name: 'Back to the list' }).click();
-    await page.getByRole('listbox').waitFor();
-    await openMessage(page, 'CPU load');
-    await page.goBack();
-    await page.getByRole('listbox').waitFor();
-  });
+it('the inbox page on a narrow screen shows the list or the message, and returns with the button of the page or of the browser', async () => {
+  for (const message of receiverMessages('Disk space')) inbox.add(message);
+  await inbox.send('/webhooks/acme', { method: 'POST', ...signedWebhook('CPU load') });
+  await open('/', { viewport: screens.mobile });
+  const isTooWide = () => page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
+  await expect.poll(titles).toHaveLength(5);
+  expect(await isTooWide()).toBe(false);
+  await openMessage(page, 'CPU load');
+  expect(await page.getByRole('listbox').isVisible()).toBe(false);
+  expect(await isTooWide()).toBe(false);
+  await page.getByRole('tab', { name: 'Headers' }).click();
+  expect(await isTooWide()).toBe(false);
+  await page.getByRole('button', { name: 'Back to the list' }).click();
+  await page.getByRole('listbox').waitFor();
+  await openMessage(page, 'CPU load');
+  await page.goBack();
+  await page.getByRole('listbox').waitFor();
 });

@@ -110,20 +110,18 @@ const linkTo = async (address: string): Promise<string> => {
   return message?.headers['list-unsubscribe']?.replace(/^<|>$/g, '') ?? expect.fail('There is no link.');
 };
 
-describe('the page of opt-outs of a running stack, on a phone and without JavaScript', () => {
-  it('stops and resumes emails by its one button', async () => {
-    const address = 'phone@example.com';
-    const page = await open();
-    await page.goto(await linkTo(address));
-    expect(await page.locator('h1').innerText()).toBe('Emails are not stopped');
-    await page.getByRole('button', { name: 'Stop these emails' }).click();
-    expect(await page.locator('h1').innerText()).toBe('Emails are stopped');
-    expect(await test(address)).toBe('failure');
-    await page.getByRole('button', { name: 'Resume these emails' }).click();
-    expect(await page.locator('h1').innerText()).toBe('Emails are not stopped');
-    expect(await test(address)).toBe('success');
-    await page.context().close();
-  });
+it('the page of opt-outs of a running stack, on a phone and without JavaScript, stops and resumes emails by its one button', async () => {
+  const address = 'phone@example.com';
+  const page = await open();
+  await page.goto(await linkTo(address));
+  expect(await page.locator('h1').innerText()).toBe('Emails are not stopped');
+  await page.getByRole('button', { name: 'Stop these emails' }).click();
+  expect(await page.locator('h1').innerText()).toBe('Emails are stopped');
+  expect(await test(address)).toBe('failure');
+  await page.getByRole('button', { name: 'Resume these emails' }).click();
+  expect(await page.locator('h1').innerText()).toBe('Emails are not stopped');
+  expect(await test(address)).toBe('success');
+  await page.context().close();
 });
 
 describe('the page of opt-outs', () => {

@@ -7,7 +7,7 @@ import {
   SendMessageCommand,
   SQSClient,
 } from '@aws-sdk/client-sqs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { until } from '../support/until.ts';
 
 const sqs = new SQSClient();
@@ -48,22 +48,20 @@ afterAll(async () => {
 });
 
 /** What the retries and the redrive of crashed messages assume of AWS, and no document confirms. */
-describe('a standard queue', () => {
-  it('accepts a message with a group and a delay, which keeps its ID, body, group and attributes as a dead letter', async () => {
-    const MessageAttributes = { waits: { DataType: 'Number', StringValue: '1' } };
-    const sent = { MessageBody: 'body', MessageGroupId: 'acme', DelaySeconds: 5, MessageAttributes };
-    await sqs.send(new SendMessageCommand({ QueueUrl: queues.source, ...sent }));
-    const first = await until(() => receive(queues.source));
-    // The second receive moves the message.
-    const moved = await until(async () => {
-      await receive(queues.source);
-      return receive(queues.deadLetters);
-    });
-    expect(moved).toMatchObject({
-      MessageId: first.MessageId,
-      Body: 'body',
-      Attributes: { MessageGroupId: 'acme' },
-      MessageAttributes,
-    });
+it('a standard queue accepts a message with a group and a delay, which keeps its ID, body, group and attributes as a dead letter', async () => {
+  const MessageAttributes = { waits: { DataType: 'Number', StringValue: '1' } };
+  const sent = { MessageBody: 'body', MessageGroupId: 'acme', DelaySeconds: 5, MessageAttributes };
+  await sqs.send(new SendMessageCommand({ QueueUrl: queues.source, ...sent }));
+  const first = await until(() => receive(queues.source));
+  // The second receive moves the message.
+  const moved = await until(async () => {
+    await receive(queues.source);
+    return receive(queues.deadLetters);
+  });
+  expect(moved).toMatchObject({
+    MessageId: first.MessageId,
+    Body: 'body',
+    Attributes: { MessageGroupId: 'acme' },
+    MessageAttributes,
   });
 });

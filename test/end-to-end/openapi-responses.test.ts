@@ -22,19 +22,17 @@ it('the examples of new notifications in the OpenAPI document are accepted', asy
   }
 });
 
-describe('the gateway', () => {
-  it.each([
-    [400, 'GET', '/notifications/%zz', {}, undefined],
-    [413, 'POST', '/notifications', {}, 'a'.repeat(10 * 1024 * 1024 + 1)],
-    [431, 'GET', '/notifications', { padding: 'a'.repeat(11_000) }, undefined],
-  ] as const)(
-    'returns the error that the OpenAPI document describes: %i',
-    async (status, method, path, headers, body) => {
-      const response = await call(method, path, { headers, body });
-      expect([response.status, response.body]).toEqual([status, { message: gatewayErrors[status].message }]);
-    },
-  );
-});
+it.each([
+  [400, 'GET', '/notifications/%zz', {}, undefined],
+  [413, 'POST', '/notifications', {}, 'a'.repeat(10 * 1024 * 1024 + 1)],
+  [431, 'GET', '/notifications', { padding: 'a'.repeat(11_000) }, undefined],
+] as const)(
+  'the gateway returns the error that the OpenAPI document describes: %i',
+  async (status, method, path, headers, body) => {
+    const response = await call(method, path, { headers, body });
+    expect([response.status, response.body]).toEqual([status, { message: gatewayErrors[status].message }]);
+  },
+);
 
 describe.runIf(isLocal)('a webhook', () => {
   const { parameters, requestBody } = describedWebhook();

@@ -143,16 +143,14 @@ describe.runIf(isLocal)('testing a notification', () => {
   });
 });
 
-describe('an invalid test request', () => {
-  it('is rejected with 400 for an invalid notification, and with 404 for an unknown one', async () => {
-    const client = await newClient('creator');
-    const invalid = await client.post('/test-notification', { type: 'webhook', details: { url: 'nowhere' } });
-    expect([invalid.status, invalid.text]).toEqual([400, expect.stringContaining('details.url: ')]);
-    expect((await client.post('/test-notification', { details: {} })).status).toBe(400);
-    expect((await client.post('/notifications/nt01ARZ3NDEKTSV4RRFFQ69G5FAV/test')).status).toBe(404);
-    const otherTenants = await (await newClient()).create(webhook);
-    expect((await client.post(`/notifications/${otherTenants}/test`)).status).toBe(404);
-    // The operators' notification exists for deliveries only.
-    expect((await client.post('/notifications/ntOperators/test')).status).toBe(404);
-  });
+it('an invalid test request is rejected with 400 for an invalid notification, and with 404 for an unknown one', async () => {
+  const client = await newClient('creator');
+  const invalid = await client.post('/test-notification', { type: 'webhook', details: { url: 'nowhere' } });
+  expect([invalid.status, invalid.text]).toEqual([400, expect.stringContaining('details.url: ')]);
+  expect((await client.post('/test-notification', { details: {} })).status).toBe(400);
+  expect((await client.post('/notifications/nt01ARZ3NDEKTSV4RRFFQ69G5FAV/test')).status).toBe(404);
+  const otherTenants = await (await newClient()).create(webhook);
+  expect((await client.post(`/notifications/${otherTenants}/test`)).status).toBe(404);
+  // The operators' notification exists for deliveries only.
+  expect((await client.post('/notifications/ntOperators/test')).status).toBe(404);
 });

@@ -31,21 +31,19 @@ const newWebhook = async () => {
 };
 
 /* First, because deliveries of the other tests are still retried, and metrics name no tenant. */
-describe('the log of a delivery', () => {
-  it('is one line of dispatch and one of the sender, each at most 510 bytes', async () => {
-    const { client, sink, id } = await newWebhook();
-    const before = stored.length;
-    await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
-    await until(() => sink.received.length === 1);
-    const lines = await until(() => stored.length - before >= 2 && stored.slice(before));
-    expect(lines).toEqual([
-      expect.stringMatching(/^Delivery-dispatch-alarm-events \{"_aws":.*"deliveries_planned":1\}$/),
-      expect.stringMatching(
-        /^Delivery-send-webhook \{"_aws":.*"deliveries_delivered":1,"failure_excess":-1,"delivery_latency":\d+,"first_attempt_latency":\d+\}$/,
-      ),
-    ]);
-    for (const line of lines) expect(Buffer.byteLength(line.slice(line.indexOf('{')))).toBeLessThanOrEqual(510);
-  });
+it('the log of a delivery is one line of dispatch and one of the sender, each at most 510 bytes', async () => {
+  const { client, sink, id } = await newWebhook();
+  const before = stored.length;
+  await harness.sendEvents([newAlarmEvent(client.tenant, [id])]);
+  await until(() => sink.received.length === 1);
+  const lines = await until(() => stored.length - before >= 2 && stored.slice(before));
+  expect(lines).toEqual([
+    expect.stringMatching(/^Delivery-dispatch-alarm-events \{"_aws":.*"deliveries_planned":1\}$/),
+    expect.stringMatching(
+      /^Delivery-send-webhook \{"_aws":.*"deliveries_delivered":1,"failure_excess":-1,"delivery_latency":\d+,"first_attempt_latency":\d+\}$/,
+    ),
+  ]);
+  for (const line of lines) expect(Buffer.byteLength(line.slice(line.indexOf('{')))).toBeLessThanOrEqual(510);
 });
 
 describe('a log line that the runbook tells operators to read', () => {
@@ -91,27 +89,25 @@ describe('a log line that the runbook tells operators to read', () => {
   });
 });
 
-describe('an error in a function', () => {
-  it('appears on the local stack with TypeScript lines and its message, and in the log of AWS without the message', async () => {
-    const client = await harness.newClient();
-    const message = 'the secret reason';
-    const recover = harness.injectFault(
-      { status: 400, type: 'ValidationException', message },
-      ({ service, caller }) => service === 'dynamodb' && caller.includes('get-account'),
-    );
-    expect((await client.get('/account')).status).toBe(503);
-    recover();
-    const line = await until(async () => harness.lines.find((text) => text.includes('ERROR request failed')));
-    const [, source = '', lineNumber = ''] =
-      /\n {4}at async Object\.find \((shared\/\S+\.ts):(\d+):\d+\)\n/.exec(line) ?? [];
-    const code = readFileSync(join(root, source), 'utf8').split('\n')[Number(lineNumber) - 1];
-    expect(code).toContain('await client.send(new GetCommand');
-    expect(line).toMatch(/\n {4}at async shared\/\S+\.ts:\d+:\d+\n/);
-    const error = await until(async () => errors.find((text) => text.includes(message)));
-    expect(error).toMatch(/^\S+ Api-get-account ValidationException: the secret reason$/);
-    const raw = stored.filter((text) => text.includes('request failed')).join();
-    expect(raw).toMatch(/"release":"[0-9a-f]{16}"/);
-    expect(raw).toMatch(/at async Object\.find \(\S+\/index\.js:/);
-    expect([line, ...stored].join()).not.toContain(message);
-  });
+it('an error in a function appears on the local stack with TypeScript lines and its message, and in the log of AWS without the message', async () => {
+  const client = await harness.newClient();
+  const message = 'the secret reason';
+  const recover = harness.injectFault(
+    { status: 400, type: 'ValidationException', message },
+    ({ service, caller }) => service === 'dynamodb' && caller.includes('get-account'),
+  );
+  expect((await client.get('/account')).status).toBe(503);
+  recover();
+  const line = await until(async () => harness.lines.find((text) => text.includes('ERROR request failed')));
+  const [, source = '', lineNumber = ''] =
+    /\n {4}at async Object\.find \((shared\/\S+\.ts):(\d+):\d+\)\n/.exec(line) ?? [];
+  const code = readFileSync(join(root, source), 'utf8').split('\n')[Number(lineNumber) - 1];
+  expect(code).toContain('await client.send(new GetCommand');
+  expect(line).toMatch(/\n {4}at async shared\/\S+\.ts:\d+:\d+\n/);
+  const error = await until(async () => errors.find((text) => text.includes(message)));
+  expect(error).toMatch(/^\S+ Api-get-account ValidationException: the secret reason$/);
+  const raw = stored.filter((text) => text.includes('request failed')).join();
+  expect(raw).toMatch(/"release":"[0-9a-f]{16}"/);
+  expect(raw).toMatch(/at async Object\.find \(\S+\/index\.js:/);
+  expect([line, ...stored].join()).not.toContain(message);
 });

@@ -217,21 +217,19 @@ const eventsFor = (name: FunctionName, url: string): unknown[] => {
   return [firstEvent(name, url), ...(type ? [{ tenant: 'acme', type, details }] : [])];
 };
 
-describe('cold starts and first calls', () => {
-  it('neither load undici, which takes 10 to 20 ms, nor read configuration files, which takes 3 ms', async () => {
-    const callers = new Set<string>();
-    const respond = respondWith(200, { 'content-type': 'application/x-amz-json-1.0' }, RESPONSE_BODY);
-    const server = await startHttp((request, response) => {
-      callers.add(request.url?.split('/')[1] ?? '');
-      respond(request, response);
-    });
-    const limit = pLimit(2);
-    const probed = await limit.map(functionNames, async (name) => {
-      const { href } = server.url(undefined, `/${name}`);
-      return [name, await probe(entryOf(name), eventsFor(name, href), environmentOf(name, href))];
-    });
-    const nothing = { undici: [], files: [] };
-    expect(Object.fromEntries(probed)).toEqual(Object.fromEntries(functionNames.map((name) => [name, nothing])));
-    expect([...callers].toSorted()).toEqual(functionNames.filter((name) => name !== 'handle-unknown-route').toSorted());
+it('cold starts and first calls neither load undici, which takes 10 to 20 ms, nor read configuration files, which takes 3 ms', async () => {
+  const callers = new Set<string>();
+  const respond = respondWith(200, { 'content-type': 'application/x-amz-json-1.0' }, RESPONSE_BODY);
+  const server = await startHttp((request, response) => {
+    callers.add(request.url?.split('/')[1] ?? '');
+    respond(request, response);
   });
+  const limit = pLimit(2);
+  const probed = await limit.map(functionNames, async (name) => {
+    const { href } = server.url(undefined, `/${name}`);
+    return [name, await probe(entryOf(name), eventsFor(name, href), environmentOf(name, href))];
+  });
+  const nothing = { undici: [], files: [] };
+  expect(Object.fromEntries(probed)).toEqual(Object.fromEntries(functionNames.map((name) => [name, nothing])));
+  expect([...callers].toSorted()).toEqual(functionNames.filter((name) => name !== 'handle-unknown-route').toSorted());
 });

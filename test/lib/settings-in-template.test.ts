@@ -52,16 +52,14 @@ const RUNTIME_VARIABLES = ['UV_THREADPOOL_SIZE', 'STACK_NAME', 'RELEASE'];
 const variablesOf = (stack: Synthesized, name: FunctionName) =>
   functionsOf(stack).find((found) => found.name === name)?.Environment.Variables;
 
-describe('the environment of a function', () => {
-  it.each(functionNames)(
-    'has the required variables by default, and all that it reads with all settings: %s',
-    (name) => {
-      expect(() => parseEnvironment(name, variablesOf(defaults, name) ?? {})).not.toThrow();
-      const variables = Object.keys(variablesOf(all, name) ?? {}).filter((key) => !RUNTIME_VARIABLES.includes(key));
-      expect(variables.toSorted()).toEqual(Object.keys(environments[name]).toSorted());
-    },
-  );
-});
+it.each(functionNames)(
+  'the environment of a function has the required variables by default, and all that it reads with all settings: %s',
+  (name) => {
+    expect(() => parseEnvironment(name, variablesOf(defaults, name) ?? {})).not.toThrow();
+    const variables = Object.keys(variablesOf(all, name) ?? {}).filter((key) => !RUNTIME_VARIABLES.includes(key));
+    expect(variables.toSorted()).toEqual(Object.keys(environments[name]).toSorted());
+  },
+);
 
 describe('settings of the API', () => {
   it('throttle requests, and test operations, searches and the public page further, to leave concurrency for the senders', () => {
@@ -122,28 +120,26 @@ describe('settings of the API', () => {
   });
 });
 
-describe('tags', () => {
-  it('are on all resources of types that can be tagged', () => {
-    const resources = z.record(z.string(), z.object({ Type: z.string(), Properties: z.unknown() }));
-    const longestName = 'n'.repeat(128);
-    const untagged = Object.values(resources.parse(other.template.toJSON().Resources))
-      .filter(({ Properties = {} }) => !JSON.stringify(Properties).includes(longestName))
-      .map(({ Type }) => Type.replace('AWS::', ''));
-    expect([...new Set(untagged)].toSorted()).toEqual([
-      ...['ApiMapping', 'Integration', 'Route'].map((type) => `ApiGatewayV2::${type}`),
-      ...['Route', 'SubnetRouteTableAssociation', 'VPCGatewayAttachment'].map((type) => `EC2::${type}`),
-      'IAM::ManagedPolicy',
-      'IAM::Policy',
-      'Lambda::Permission',
-      'Logs::MetricFilter',
-      'Route53::RecordSet',
-      'SES::ConfigurationSetEventDestination',
-      'SNS::Subscription',
-      'SNS::TopicPolicy',
-      'SQS::QueuePolicy',
-      'Scheduler::Schedule',
-    ]);
-  });
+it('tags are on all resources of types that can be tagged', () => {
+  const resources = z.record(z.string(), z.object({ Type: z.string(), Properties: z.unknown() }));
+  const longestName = 'n'.repeat(128);
+  const untagged = Object.values(resources.parse(other.template.toJSON().Resources))
+    .filter(({ Properties = {} }) => !JSON.stringify(Properties).includes(longestName))
+    .map(({ Type }) => Type.replace('AWS::', ''));
+  expect([...new Set(untagged)].toSorted()).toEqual([
+    ...['ApiMapping', 'Integration', 'Route'].map((type) => `ApiGatewayV2::${type}`),
+    ...['Route', 'SubnetRouteTableAssociation', 'VPCGatewayAttachment'].map((type) => `EC2::${type}`),
+    'IAM::ManagedPolicy',
+    'IAM::Policy',
+    'Lambda::Permission',
+    'Logs::MetricFilter',
+    'Route53::RecordSet',
+    'SES::ConfigurationSetEventDestination',
+    'SNS::Subscription',
+    'SNS::TopicPolicy',
+    'SQS::QueuePolicy',
+    'Scheduler::Schedule',
+  ]);
 });
 
 describe('settings of alarms', () => {

@@ -142,43 +142,37 @@ describe('the command line', () => {
   });
 });
 
-describe('status', () => {
-  it('shows a deployed stack with its alarms and the deliveries in CloudWatch', async () => {
-    const { code, out, err } = await onProd('status');
-    expect([code, err]).toEqual([0, '']);
-    expect(out).toMatch(/^stack Prod\nversion 4\.0\.0, commit 1f403b7e, deployed 2026-11-26T08:00:00Z\n\n/);
-    expect(out).toMatch(/\nalarm-events +7 +0 +0 +– +7\n/);
-    // Includes the retry queue: two visible, five delayed.
-    expect(out).toMatch(/\nemail +9 +0 +5 +42 s +7\n/);
-    // Queues without a dead-letter queue.
-    expect(out).toMatch(/\nemail-events +7 +0 +0 +– +–\ndelivery-reports +7 +0 +0 +– +–\ncrashed +7 +0 +0 +– +–\n/);
-    expect(out).toMatch(
-      /\nProd-First +ALARM +2027-01-15T08:00:00Z\nProd-Last +ALARM +2027-01-15T08:00:00Z\n120 alarms OK\n/,
-    );
-    expect(out).not.toContain('Staging');
-    expect(out).toMatch(/\ntype +outcome +deliveries\nsms +delivered +2\n$/);
-    expect(aws.stub.regions).toEqual(new Set(['eu-central-1', 'eu-west-1']));
-  });
+it('status shows a deployed stack with its alarms and the deliveries in CloudWatch', async () => {
+  const { code, out, err } = await onProd('status');
+  expect([code, err]).toEqual([0, '']);
+  expect(out).toMatch(/^stack Prod\nversion 4\.0\.0, commit 1f403b7e, deployed 2026-11-26T08:00:00Z\n\n/);
+  expect(out).toMatch(/\nalarm-events +7 +0 +0 +– +7\n/);
+  // Includes the retry queue: two visible, five delayed.
+  expect(out).toMatch(/\nemail +9 +0 +5 +42 s +7\n/);
+  // Queues without a dead-letter queue.
+  expect(out).toMatch(/\nemail-events +7 +0 +0 +– +–\ndelivery-reports +7 +0 +0 +– +–\ncrashed +7 +0 +0 +– +–\n/);
+  expect(out).toMatch(
+    /\nProd-First +ALARM +2027-01-15T08:00:00Z\nProd-Last +ALARM +2027-01-15T08:00:00Z\n120 alarms OK\n/,
+  );
+  expect(out).not.toContain('Staging');
+  expect(out).toMatch(/\ntype +outcome +deliveries\nsms +delivered +2\n$/);
+  expect(aws.stub.regions).toEqual(new Set(['eu-central-1', 'eu-west-1']));
 });
 
-describe('dead-letters list', () => {
-  it('lists crashed messages with the queues from which SQS moved them', async () => {
-    const { code, out } = await onProd('dead-letters list crashed');
-    expect(code).toBe(0);
-    expect(out).toMatch(/^crashed: 7 dead letters, 1 shown \(cause service: received too often ×1\)\n/);
-    expect(out).toMatch(
-      /\ntime .* event +source\n2027-01-15T08:00:00Z +received too often +service +– +acme +ntA +ev1 +sms retries\n$/,
-    );
-  });
+it('dead-letters list lists crashed messages with the queues from which SQS moved them', async () => {
+  const { code, out } = await onProd('dead-letters list crashed');
+  expect(code).toBe(0);
+  expect(out).toMatch(/^crashed: 7 dead letters, 1 shown \(cause service: received too often ×1\)\n/);
+  expect(out).toMatch(
+    /\ntime .* event +source\n2027-01-15T08:00:00Z +received too often +service +– +acme +ntA +ev1 +sms retries\n$/,
+  );
 });
 
-describe('event trace', () => {
-  it('shows what dispatch logged about an event of which nothing is stored', async () => {
-    const { code, out } = await onProd(`event trace ${EVENT_ID} --tenant acme`);
-    expect([code, out]).toEqual([0, expect.stringContaining('  unknown notifications: ntA, ntB\u{fffd}\n')]);
-    expect(out).not.toContain('ntInitech');
-    expect(await onProd(`event trace ${EVENT_ID} --tenant globex`)).toMatchObject({ code: 1 });
-  });
+it('event trace shows what dispatch logged about an event of which nothing is stored', async () => {
+  const { code, out } = await onProd(`event trace ${EVENT_ID} --tenant acme`);
+  expect([code, out]).toEqual([0, expect.stringContaining('  unknown notifications: ntA, ntB\u{fffd}\n')]);
+  expect(out).not.toContain('ntInitech');
+  expect(await onProd(`event trace ${EVENT_ID} --tenant globex`)).toMatchObject({ code: 1 });
 });
 
 it('a change that may have been applied fails, and names the command to run next', async () => {

@@ -155,17 +155,12 @@ describe('the documents', () => {
   });
 });
 
-describe('an export that fails', () => {
-  it('names the missing permission after the stack, and leaves no file', async () => {
-    isDenied = true;
-    const out = join(directory.path, 'acme.jsonl');
-    const { code, err } = await ops(`tenant export acme --out ${out} --stack Prod`);
-    expect([code, err]).toEqual([
-      1,
-      expect.stringMatching(/^Target: stack Prod .*\nAWS denies the request: denied\n$/),
-    ]);
-    expect(existsSync(out)).toBe(false);
-  });
+it('an export that fails names the missing permission after the stack, and leaves no file', async () => {
+  isDenied = true;
+  const out = join(directory.path, 'acme.jsonl');
+  const { code, err } = await ops(`tenant export acme --out ${out} --stack Prod`);
+  expect([code, err]).toEqual([1, expect.stringMatching(/^Target: stack Prod .*\nAWS denies the request: denied\n$/)]);
+  expect(existsSync(out)).toBe(false);
 });
 
 describe('event check --offline', () => {

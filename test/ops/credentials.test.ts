@@ -80,17 +80,15 @@ describe('token', () => {
   });
 });
 
-describe('token revoke --all', () => {
-  it('revokes all tokens of the tenant, and no others', async () => {
-    const [first, second, other] = [await create('t8', 'a'), await create('t8', 'b'), await create('t8x', 'c')];
-    expect(await ops('token revoke --all --tenant t8')).toMatchObject({
-      code: 0,
-      out: `Revoked token ${first.id} of tenant t8 (a).\nRevoked token ${second.id} of tenant t8 (b).\n`,
-    });
-    const tokens = [first, second, other].map(({ token }) => statusWith(token));
-    expect(await Promise.all(tokens)).toEqual([401, 401, 200]);
-    expect(await ops('token revoke --all --tenant t8')).toMatchObject({ code: 0, out: 'Tenant t8 has no tokens.\n' });
+it('token revoke --all revokes all tokens of the tenant, and no others', async () => {
+  const [first, second, other] = [await create('t8', 'a'), await create('t8', 'b'), await create('t8x', 'c')];
+  expect(await ops('token revoke --all --tenant t8')).toMatchObject({
+    code: 0,
+    out: `Revoked token ${first.id} of tenant t8 (a).\nRevoked token ${second.id} of tenant t8 (b).\n`,
   });
+  const tokens = [first, second, other].map(({ token }) => statusWith(token));
+  expect(await Promise.all(tokens)).toEqual([401, 401, 200]);
+  expect(await ops('token revoke --all --tenant t8')).toMatchObject({ code: 0, out: 'Tenant t8 has no tokens.\n' });
 });
 
 describe('a tenant of which nothing is stored', () => {
@@ -201,15 +199,13 @@ describe('account', () => {
   });
 });
 
-describe('a local stack', () => {
-  it('is found while it runs, and leaves no file behind', async () => {
-    const files = () => readdirSync(directory.path).filter((name) => name.endsWith('.json'));
-    expect(files()).toHaveLength(1);
-    await stack.stop();
-    expect(files()).toEqual([]);
-    expect(await ops('token list --tenant t1')).toMatchObject({
-      code: 1,
-      err: expect.stringMatching(/^No local stack runs/),
-    });
+it('a local stack is found while it runs, and leaves no file behind', async () => {
+  const files = () => readdirSync(directory.path).filter((name) => name.endsWith('.json'));
+  expect(files()).toHaveLength(1);
+  await stack.stop();
+  expect(files()).toEqual([]);
+  expect(await ops('token list --tenant t1')).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/^No local stack runs/),
   });
 });

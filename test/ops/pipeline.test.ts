@@ -220,39 +220,37 @@ describe('deliveries', () => {
   });
 });
 
-describe('status', () => {
-  it('shows queues, dead letters, and the deliveries of the last hour', async () => {
-    const status = z.strictObject({
-      stack: z.string(),
-      version: z.string(),
-      commit: z.literal('unknown'),
-      deployed_at: z.null(),
-      settings: z.looseObject({ heartbeatUrl: z.literal('(set)'), retryDelayScale: z.literal(0.001) }),
-      queues: z.array(z.looseObject({ queue: z.string(), visible: z.number(), dead_letters: z.number().nullable() })),
-      alarms: z.null(),
-      deliveries: z.array(z.strictObject({ type: z.string(), outcome: z.string(), deliveries: z.number() })),
-    });
-    const found = await runJson(status, 'status');
-    expect(found.queues.map(({ queue }) => queue)).toEqual(
-      expect.arrayContaining(['alarm-events', 'email', 'managed', 'email-events', 'delivery-reports', 'crashed']),
-    );
-    expect(found.queues.find(({ queue }) => queue === 'webhook')).toMatchObject({ visible: 0, dead_letters: 1 });
-    for (const [type, outcome] of [
-      ['webhook', 'dead_lettered'],
-      ['email', 'delivered'],
-    ]) {
-      expect(found.deliveries).toContainEqual({ type, outcome, deliveries: expect.any(Number) });
-    }
-    const { code, out } = await ops('status');
-    expect([code, out]).toEqual([
-      0,
-      expect.stringMatching(
-        /^local stack .*\nversion \S+, commit unknown\n\nSettings that differ from their defaults\n(.*\n)*retryDelayScale=0.001\n(.*\n)*Alarms\nA local stack has no alarms\.\n/,
-      ),
-    ]);
-    expect(out).toMatch(/\nqueue +visible +in flight +delayed +oldest +dead letters\n/);
-    expect(out).toMatch(/\nwebhook +0 +0 +0 +– +1\n/);
+it('status shows queues, dead letters, and the deliveries of the last hour', async () => {
+  const status = z.strictObject({
+    stack: z.string(),
+    version: z.string(),
+    commit: z.literal('unknown'),
+    deployed_at: z.null(),
+    settings: z.looseObject({ heartbeatUrl: z.literal('(set)'), retryDelayScale: z.literal(0.001) }),
+    queues: z.array(z.looseObject({ queue: z.string(), visible: z.number(), dead_letters: z.number().nullable() })),
+    alarms: z.null(),
+    deliveries: z.array(z.strictObject({ type: z.string(), outcome: z.string(), deliveries: z.number() })),
   });
+  const found = await runJson(status, 'status');
+  expect(found.queues.map(({ queue }) => queue)).toEqual(
+    expect.arrayContaining(['alarm-events', 'email', 'managed', 'email-events', 'delivery-reports', 'crashed']),
+  );
+  expect(found.queues.find(({ queue }) => queue === 'webhook')).toMatchObject({ visible: 0, dead_letters: 1 });
+  for (const [type, outcome] of [
+    ['webhook', 'dead_lettered'],
+    ['email', 'delivered'],
+  ]) {
+    expect(found.deliveries).toContainEqual({ type, outcome, deliveries: expect.any(Number) });
+  }
+  const { code, out } = await ops('status');
+  expect([code, out]).toEqual([
+    0,
+    expect.stringMatching(
+      /^local stack .*\nversion \S+, commit unknown\n\nSettings that differ from their defaults\n(.*\n)*retryDelayScale=0.001\n(.*\n)*Alarms\nA local stack has no alarms\.\n/,
+    ),
+  ]);
+  expect(out).toMatch(/\nqueue +visible +in flight +delayed +oldest +dead letters\n/);
+  expect(out).toMatch(/\nwebhook +0 +0 +0 +– +1\n/);
 });
 
 describe('dead-letters', () => {
@@ -376,23 +374,21 @@ describe('dead-letters', () => {
   });
 });
 
-describe('an event ID that is reused', () => {
-  it('is shown with the first event’s delivery to that notification, and with no other', async () => {
-    const both = await create('both events', 'email', { address: 'both@example.com' });
-    const one = await create('first event', 'email', { address: 'one@example.com' });
-    const { out } = await ops(['event', 'example', '--notification', both, one]);
-    const first = (await runJson(sent, 'event send -', out)).event_id;
-    await until(async () => (await deliveriesTo(one)).some(({ status }) => status === 'delivered'));
-    const different = { ...JSON.parse(out), check: { id: 'another' }, notification_plan: { critical_state: [both] } };
-    await runJson(sent, 'event send - --force', JSON.stringify(different));
-    const conflicting = await until(async () => {
-      const found = (await runJson(deliveries, 'deliveries --tenant acme')).filter(
-        ({ conflict_at }) => conflict_at !== null,
-      );
-      return found.length > 0 && found;
-    });
-    expect(conflicting.map(({ event_id, notification_id }) => [event_id, notification_id])).toEqual([[first, both]]);
+it('an event ID that is reused is shown with the first event’s delivery to that notification, and with no other', async () => {
+  const both = await create('both events', 'email', { address: 'both@example.com' });
+  const one = await create('first event', 'email', { address: 'one@example.com' });
+  const { out } = await ops(['event', 'example', '--notification', both, one]);
+  const first = (await runJson(sent, 'event send -', out)).event_id;
+  await until(async () => (await deliveriesTo(one)).some(({ status }) => status === 'delivered'));
+  const different = { ...JSON.parse(out), check: { id: 'another' }, notification_plan: { critical_state: [both] } };
+  await runJson(sent, 'event send - --force', JSON.stringify(different));
+  const conflicting = await until(async () => {
+    const found = (await runJson(deliveries, 'deliveries --tenant acme')).filter(
+      ({ conflict_at }) => conflict_at !== null,
+    );
+    return found.length > 0 && found;
   });
+  expect(conflicting.map(({ event_id, notification_id }) => [event_id, notification_id])).toEqual([[first, both]]);
 });
 
 describe('event check', () => {

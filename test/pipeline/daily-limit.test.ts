@@ -66,18 +66,17 @@ describe('the daily limit', () => {
   });
 });
 
-describe('a summary above the daily limit', () => {
-  it('fails if the limit is 0, which forbids the type', async () => {
-    expect(await setUp(0).limits('wait')('acme', send)).toMatchObject({ result: 'permanent' });
-  });
+it('a summary above the daily limit fails if the limit is 0, which forbids the type', async () => {
+  expect(await setUp(0).limits('wait')('acme', send)).toMatchObject({ result: 'permanent' });
 });
 
-describe('a tenant is near its daily limit', () => {
-  it.each([
-    [10, 0, false],
-    [11, 0, true],
-    [0, 11, true],
-  ])('if more than half of 20 is used, for alerts or for summaries: %s, %s', async (alerts, summaries, expected) => {
+it.each([
+  [10, 0, false],
+  [11, 0, true],
+  [0, 11, true],
+])(
+  'a tenant is near its daily limit if more than half of 20 is used, for alerts or for summaries: %s, %s',
+  async (alerts, summaries, expected) => {
     const counters = createCounters(client, 'accounts');
     const tenant = `near-${alerts}-${summaries}`;
     if (alerts > 0) await counters.take(dailyCounter('email', tenant, Date.now()), { amount: alerts, limit: 20 });
@@ -85,5 +84,5 @@ describe('a tenant is near its daily limit', () => {
       await counters.take(dailyCounter('email_summaries', tenant, Date.now()), { amount: summaries, limit: 20 });
     const { isNearLimit } = createMessageLimits(counters, 'email', async () => 20);
     expect(await isNearLimit(tenant)).toBe(expected);
-  });
-});
+  },
+);

@@ -282,15 +282,13 @@ describe('an alert to a notification that is muted', () => {
   });
 });
 
-describe('a delivery that is claimed while its target is read', () => {
-  it('is forwarded to the sender of its new type, which can claim it', async () => {
-    const { job, deliver, transport, record, delayed } = setUp('webhook', rejected);
-    const { notification_id: id } = job.body;
-    expect(await deliver(Promise.resolve({ id, type: 'email', details: {} }))).toMatchObject({ kind: 'forwarded' });
-    expect(transport).not.toHaveBeenCalled();
-    expect(delayed).toEqual([{ url: senderQueueUrls.email, waitMs: 0 }]);
-    expect(await record()).toMatchObject(unclaimed);
-  });
+it('a delivery that is claimed while its target is read is forwarded to the sender of its new type, which can claim it', async () => {
+  const { job, deliver, transport, record, delayed } = setUp('webhook', rejected);
+  const { notification_id: id } = job.body;
+  expect(await deliver(Promise.resolve({ id, type: 'email', details: {} }))).toMatchObject({ kind: 'forwarded' });
+  expect(transport).not.toHaveBeenCalled();
+  expect(delayed).toEqual([{ url: senderQueueUrls.email, waitMs: 0 }]);
+  expect(await record()).toMatchObject(unclaimed);
 });
 
 describe('a summary', () => {

@@ -379,27 +379,20 @@ describe('dispatch of an event that breaks a rule although it can be delivered',
   });
 });
 
-describe('dispatch of an event without destinations', () => {
-  it.each([
-    [{ notification_plan: { ok_state: ['nt0'] } }, 'events_without_destination', 'warn', 'event without destination'],
-    [
-      { previous_state: 'CRITICAL', notification_plan: { ok_state: [] } },
-      'events_unchanged',
-      'info',
-      'event unchanged',
-    ],
-  ] as const)(
-    'logs it with its message ID and counts it, if it has %j, as %s',
-    async (changes, metric, level, text) => {
-      const { delivered, deadLetters, metrics } = await dispatchEvent(changes);
-      expect([delivered, deadLetters]).toEqual([[], []]);
-      expect([...vi.mocked(logger.warn).mock.calls, ...vi.mocked(logger.info).mock.calls]).toEqual([[text, IDS]]);
-      expect(logger[level]).toHaveBeenCalledOnce();
-      const names = Object.keys(metrics).filter((name) => /^(events_[^r]|producer_)/.test(name));
-      expect(names).toEqual([metric]);
-    },
-  );
-});
+it.each([
+  [{ notification_plan: { ok_state: ['nt0'] } }, 'events_without_destination', 'warn', 'event without destination'],
+  [{ previous_state: 'CRITICAL', notification_plan: { ok_state: [] } }, 'events_unchanged', 'info', 'event unchanged'],
+] as const)(
+  'dispatch of an event without destinations logs it with its message ID and counts it, if it has %j, as %s',
+  async (changes, metric, level, text) => {
+    const { delivered, deadLetters, metrics } = await dispatchEvent(changes);
+    expect([delivered, deadLetters]).toEqual([[], []]);
+    expect([...vi.mocked(logger.warn).mock.calls, ...vi.mocked(logger.info).mock.calls]).toEqual([[text, IDS]]);
+    expect(logger[level]).toHaveBeenCalledOnce();
+    const names = Object.keys(metrics).filter((name) => /^(events_[^r]|producer_)/.test(name));
+    expect(names).toEqual([metric]);
+  },
+);
 
 describe('the number of received events', () => {
   const received = (message: SQSRecord, ApproximateReceiveCount = '1'): SQSRecord => ({

@@ -289,15 +289,13 @@ describe('a batch of email events', () => {
   });
 });
 
-describe('an email event', () => {
-  it('is counted also for the email of a test, and logged without recipients, subjects or server responses', async () => {
-    const { id, tags } = await recordDelivery('delivered');
-    await record(emailEvent('Bounce', tags));
-    await record(emailEvent('Bounce'));
-    expect(countedMetrics()).toEqual(['email_bounces', 'email_bounces']);
-    for (const part of [`"notification_id":"${id}"`, '"tenant_id":"acme"']) expect(written).toContain(part);
-    expect(written).not.toContain('secret');
-  });
+it('an email event is counted also for the email of a test, and logged without recipients, subjects or server responses', async () => {
+  const { id, tags } = await recordDelivery('delivered');
+  await record(emailEvent('Bounce', tags));
+  await record(emailEvent('Bounce'));
+  expect(countedMetrics()).toEqual(['email_bounces', 'email_bounces']);
+  for (const part of [`"notification_id":"${id}"`, '"tenant_id":"acme"']) expect(written).toContain(part);
+  expect(written).not.toContain('secret');
 });
 
 describe('an email that reaches the server of its recipient', () => {

@@ -43,11 +43,9 @@ const copyProject = (name: string) => {
   return { copy, build };
 };
 
-describe('the release of a function', () => {
-  it('is the same for the same sources in another directory', async () => {
-    const elsewhere = await copyProject('elsewhere').build();
-    expect(Object.fromEntries([...elsewhere].map(([name, { release }]) => [name, release]))).toEqual(releases());
-  });
+it('the release of a function is the same for the same sources in another directory', async () => {
+  const elsewhere = await copyProject('elsewhere').build();
+  expect(Object.fromEntries([...elsewhere].map(([name, { release }]) => [name, release]))).toEqual(releases());
 });
 
 /** A source of the functions that authenticate. */

@@ -265,35 +265,31 @@ describe('the notice of a failing destination', () => {
   });
 });
 
-describe('the notice of alerts that arrive again', () => {
-  it('contains the numbers of the outage, and when it began and ended', () => {
-    const { text } = emailMessage({ event: headerOf(recovered().event), notice: recovered().content });
-    for (const part of [
-      'Delivery to "On call" works again',
-      'Of 12 alerts that failed in this outage, 11 were delivered since, and 1 is still failed.',
-      'Failed: 12 alerts\nDelivered since: 11 alerts\nStill failed: 1 alert\n',
-      'First failure: 2026-01-01 05:56:50 UTC',
-      'Works again since: 2026-01-01 07:00:00 UTC',
-      '/notifications/ntA/redeliver',
-    ]) {
-      expect(text).toContain(part);
-    }
-    const { content } = recovered(MORNING_MS, 'ntA', 0);
-    expect(JSON.stringify(content)).not.toContain('redeliver');
-  });
+it('the notice of alerts that arrive again contains the numbers of the outage, and when it began and ended', () => {
+  const { text } = emailMessage({ event: headerOf(recovered().event), notice: recovered().content });
+  for (const part of [
+    'Delivery to "On call" works again',
+    'Of 12 alerts that failed in this outage, 11 were delivered since, and 1 is still failed.',
+    'Failed: 12 alerts\nDelivered since: 11 alerts\nStill failed: 1 alert\n',
+    'First failure: 2026-01-01 05:56:50 UTC',
+    'Works again since: 2026-01-01 07:00:00 UTC',
+    '/notifications/ntA/redeliver',
+  ]) {
+    expect(text).toContain(part);
+  }
+  const { content } = recovered(MORNING_MS, 'ntA', 0);
+  expect(JSON.stringify(content)).not.toContain('redeliver');
 });
 
-describe('the notice of an undelivered alert', () => {
-  it('contains the command that redelivers it, then IDs', () => {
-    const { text, html } = emailMessage({ event: headerOf(undelivered().event), notice: undelivered().content });
-    expect(text).toContain(
-      `curl -X POST https://api.example.com/notifications/ntA/redeliver -H "X-Auth-Token: $TOKEN" -d '{"since":0}'`,
-    );
-    expect(text).toContain('all attempts failed');
-    expect(text).toMatch(/Redeliver .*:\ncurl .*\n\nID: ntA\nEvent: acme:\S+\n$/);
-    expect(wordsOf(html)).toMatch(/Next attempt none .* Redeliver .* curl .* ID ntA Event acme:\S+$/);
-    expect(text).toContain('Next attempt: none');
-  });
+it('the notice of an undelivered alert contains the command that redelivers it, then IDs', () => {
+  const { text, html } = emailMessage({ event: headerOf(undelivered().event), notice: undelivered().content });
+  expect(text).toContain(
+    `curl -X POST https://api.example.com/notifications/ntA/redeliver -H "X-Auth-Token: $TOKEN" -d '{"since":0}'`,
+  );
+  expect(text).toContain('all attempts failed');
+  expect(text).toMatch(/Redeliver .*:\ncurl .*\n\nID: ntA\nEvent: acme:\S+\n$/);
+  expect(wordsOf(html)).toMatch(/Next attempt none .* Redeliver .* curl .* ID ntA Event acme:\S+$/);
+  expect(text).toContain('Next attempt: none');
 });
 
 describe('the escalation of an alert that reached nobody', () => {
@@ -368,9 +364,7 @@ it.each([
   expect(summaryProblem({ alarm_count, alarm_names })).toBe(problem);
 });
 
-describe('a failure in words', () => {
-  it.each(failureReasons)('exists for the reason %s', (reason) => {
-    expect(failureText(reason, undefined)).toMatch(/^[a-zA-Z]/);
-    expect(failureText(reason, 503)).toBe(`${failureText(reason, undefined)} (HTTP 503)`);
-  });
+it.each(failureReasons)('a failure in words exists for the reason %s', (reason) => {
+  expect(failureText(reason, undefined)).toMatch(/^[a-zA-Z]/);
+  expect(failureText(reason, 503)).toBe(`${failureText(reason, undefined)} (HTTP 503)`);
 });

@@ -198,35 +198,31 @@ describe('stopping emails', () => {
   });
 });
 
-describe('resuming emails', () => {
-  it('is refused after ten times on a UTC day, and stopping is not', async () => {
-    const { stop, resume, reasonFor, wait } = setUp();
-    for (let time = 0; time < 10; time++) {
-      await stop();
-      expect(await resume()).toMatchObject({ statusCode: 200 });
-    }
-    expect(await stop()).toMatchObject({ statusCode: 200 });
-    const refused = await resume();
-    expect(refused.statusCode).toBe(429);
-    expect(Number(refused.headers?.['retry-after'])).toBeGreaterThan(43_000);
-    expect(await reasonFor()).toBe('opted_out');
-    wait(12 * 3_600_000);
+it('resuming emails is refused after ten times on a UTC day, and stopping is not', async () => {
+  const { stop, resume, reasonFor, wait } = setUp();
+  for (let time = 0; time < 10; time++) {
+    await stop();
     expect(await resume()).toMatchObject({ statusCode: 200 });
-    expect(await reasonFor()).toBeUndefined();
-  });
+  }
+  expect(await stop()).toMatchObject({ statusCode: 200 });
+  const refused = await resume();
+  expect(refused.statusCode).toBe(429);
+  expect(Number(refused.headers?.['retry-after'])).toBeGreaterThan(43_000);
+  expect(await reasonFor()).toBe('opted_out');
+  wait(12 * 3_600_000);
+  expect(await resume()).toMatchObject({ statusCode: 200 });
+  expect(await reasonFor()).toBeUndefined();
 });
 
-describe('the key of links', () => {
-  it('is created once, by whichever function is first, and again a minute after its item was deleted', async () => {
-    let nowMs = 0;
-    const [one, other] = [1, 2].map(() => createOptOutKeys(client, 'accounts', () => nowMs));
-    const [first] = await Promise.all([one?.current(), other?.current()]);
-    expect(await other?.current()).toEqual(first);
-    await client.send(new DeleteCommand({ TableName: 'accounts', Key: { pk: 'opt_out_keys' } }));
-    expect([await other?.current(), await one?.find()]).toEqual([first, undefined]);
-    nowMs += 60_001;
-    const second = await other?.current();
-    expect(second).not.toEqual(first);
-    expect([await one?.current(), await one?.find()]).toEqual([second, second]);
-  });
+it('the key of links is created once, by whichever function is first, and again a minute after its item was deleted', async () => {
+  let nowMs = 0;
+  const [one, other] = [1, 2].map(() => createOptOutKeys(client, 'accounts', () => nowMs));
+  const [first] = await Promise.all([one?.current(), other?.current()]);
+  expect(await other?.current()).toEqual(first);
+  await client.send(new DeleteCommand({ TableName: 'accounts', Key: { pk: 'opt_out_keys' } }));
+  expect([await other?.current(), await one?.find()]).toEqual([first, undefined]);
+  nowMs += 60_001;
+  const second = await other?.current();
+  expect(second).not.toEqual(first);
+  expect([await one?.current(), await one?.find()]).toEqual([second, second]);
 });

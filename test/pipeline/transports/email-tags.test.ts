@@ -115,19 +115,17 @@ describe('a stop is reported', () => {
   });
 });
 
-describe('a test in spite of a bounce', () => {
-  it.each([
-    ['that SES throttles is given back', errorOf('Throttling', 'Maximum sending rate exceeded.'), [2_000]],
-    ['to an address that SES rejects is not', rejection, []],
-  ])('%s', async (_, body, expected) => {
-    const givenBack: number[] = [];
-    const stops: Stops = {
-      ...noStops,
-      find: async () => ({ reason: 'bounced', sinceMs: 1_000 }),
-      claimTest: async () => 2_000,
-      giveBackTest: async (_recipient, claimedAtMs) => void givenBack.push(claimedAtMs),
-    };
-    expect(await send({}, stops, 400, body)).toMatchObject({ outcome: { nothingSent: true } });
-    expect(givenBack).toEqual(expected);
-  });
+it.each([
+  ['that SES throttles is given back', errorOf('Throttling', 'Maximum sending rate exceeded.'), [2_000]],
+  ['to an address that SES rejects is not', rejection, []],
+])('a test in spite of a bounce %s', async (_, body, expected) => {
+  const givenBack: number[] = [];
+  const stops: Stops = {
+    ...noStops,
+    find: async () => ({ reason: 'bounced', sinceMs: 1_000 }),
+    claimTest: async () => 2_000,
+    giveBackTest: async (_recipient, claimedAtMs) => void givenBack.push(claimedAtMs),
+  };
+  expect(await send({}, stops, 400, body)).toMatchObject({ outcome: { nothingSent: true } });
+  expect(givenBack).toEqual(expected);
 });

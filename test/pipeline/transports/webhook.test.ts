@@ -40,23 +40,21 @@ const setUp = async (status = 200, tenantCredentials = credentials) => {
   return { send, requests, transport, url };
 };
 
-describe('a webhook', () => {
-  it('is a POST of the payload as JSON, with the tenant’s token', async () => {
-    const { outcome, method, headers, body } = await (await setUp()).send();
-    expect(outcome).toEqual({
-      result: 'delivered',
-      status: 200,
-      explanation: 'Success: Webhook successfully executed',
-    });
-    expect(method).toBe('POST');
-    expect(headers).toMatchObject({
-      'content-type': 'application/json',
-      'x-monitoring-webhook-token': 'token-of-acme',
-      'user-agent': expect.stringMatching(/^monitoring-notifications\//),
-    });
-    expect(headers).not.toHaveProperty('transfer-encoding');
-    expect(JSON.parse(body)).toMatchObject({ event_id: alarmEvent().event_id, tenant_id: 'acme' });
+it('a webhook is a POST of the payload as JSON, with the tenant’s token', async () => {
+  const { outcome, method, headers, body } = await (await setUp()).send();
+  expect(outcome).toEqual({
+    result: 'delivered',
+    status: 200,
+    explanation: 'Success: Webhook successfully executed',
   });
+  expect(method).toBe('POST');
+  expect(headers).toMatchObject({
+    'content-type': 'application/json',
+    'x-monitoring-webhook-token': 'token-of-acme',
+    'user-agent': expect.stringMatching(/^monitoring-notifications\//),
+  });
+  expect(headers).not.toHaveProperty('transfer-encoding');
+  expect(JSON.parse(body)).toMatchObject({ event_id: alarmEvent().event_id, tenant_id: 'acme' });
 });
 
 describe('a webhook with a request of its own', () => {
@@ -162,13 +160,11 @@ it('the signature of a webhook is only that of its own secret, without the token
   expect(early.headers).toHaveProperty('x-monitoring-webhook-token', 'token-of-acme');
 });
 
-describe('a failed webhook', () => {
-  it('throws if the credentials cannot be read, which counts no attempt', async () => {
-    const http = createHttpClient({ isAllowed: egressRule([]) });
-    const transport = createWebhookTransport(
-      { webhookCredentials: () => Promise.reject(new Error('no response')) },
-      http,
-    );
-    await expect(transport(alert, { url: 'https://hooks.example.com/' })).rejects.toThrow('no response');
-  });
+it('a failed webhook throws if the credentials cannot be read, which counts no attempt', async () => {
+  const http = createHttpClient({ isAllowed: egressRule([]) });
+  const transport = createWebhookTransport(
+    { webhookCredentials: () => Promise.reject(new Error('no response')) },
+    http,
+  );
+  await expect(transport(alert, { url: 'https://hooks.example.com/' })).rejects.toThrow('no response');
 });
