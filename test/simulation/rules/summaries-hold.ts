@@ -71,16 +71,18 @@ const violationsOf = (
       const [, from, to] = PERIOD.exec(text) ?? [];
       return from === undefined || to === undefined ? [] : [{ fromMs: timeMs(from), toMs: timeMs(to) }];
     });
-  // An alert that was counted before its sender failed is sent later, or listed in the summary of a later window.
-  const isListedLater = ({ acceptedMs, summaryId }: SentAlert, fromMs: number): boolean =>
-    startMs + acceptedMs >= fromMs && summaryId !== undefined && !summaryId.endsWith(`:${fromMs}:summary`);
+  // An alert that was counted before its sender failed is sent later, listed in the summary of a later window, or
+  // cancelled if its notification is deleted.
+  const isCountedOnly = ({ acceptedMs, summaryId, times }: SentAlert, fromMs: number): boolean =>
+    startMs + acceptedMs >= fromMs &&
+    (summaryId === undefined ? times.length === 0 : !summaryId.endsWith(`:${fromMs}:summary`));
   const tooFew = periods
     .map(
       ({ fromMs, toMs }) =>
         alerts.filter(
           (alert) =>
             startMs + alert.acceptedMs <= toMs &&
-            (alert.times.some((ms) => startMs + ms >= fromMs - SLACK_MS) || isListedLater(alert, fromMs)),
+            (alert.times.some((ms) => startMs + ms >= fromMs - SLACK_MS) || isCountedOnly(alert, fromMs)),
         ).length,
     )
     .filter((count) => count < after)
