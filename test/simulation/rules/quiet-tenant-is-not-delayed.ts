@@ -14,11 +14,11 @@ const MAX_DELAY_MS = { firstMinute: 20_000, afterwards: 2_000, escalation: 20_00
 const isOfAttacker = ({ tenants }: Scenario, name: string): boolean =>
   tenants.some((tenant) => tenant.name === name && tenant.kind === 'attacker');
 
-/** Returns a scenario without what attackers do, or undefined if it has faults, other than slow calls, or no attackers. */
+/** Returns a scenario without what attackers do, or undefined if it has faults, other than of the reporter, or no attackers. */
 export const withoutAttackers = (scenario: Scenario): Scenario | undefined => {
   const { rates, outages, frequentFault, steps } = scenario;
   if (Object.values(rates).some((rate) => rate > 0) || outages.length > 0) return undefined;
-  if (frequentFault && frequentFault.kind !== 'slow') return undefined;
+  if (frequentFault && frequentFault.functionName !== 'report-deliveries') return undefined;
   const others = steps.filter((step) => !('tenant' in step) || !isOfAttacker(scenario, step.tenant));
   return others.length === steps.length ? undefined : { ...scenario, steps: others };
 };
