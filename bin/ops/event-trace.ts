@@ -262,7 +262,7 @@ const trace = async (id: string, { tenant }: { tenant?: string }, command: Comma
   const notes = Object.entries(unread).map(([type, count]) => `${count} dead letters of ${type} were not read.`);
   if (events.length === 0) {
     await assertKnown(session, tenant);
-    const nothing = `There is neither a delivery nor a dead letter of ${id}, nor a line in the log of dispatch, which a local stack prints: it never reached the queue. Without a time in the ID, only the last three hours of the log are searched.`;
+    const nothing = `There is neither a delivery nor a dead letter of ${id}, nor a line in the log of dispatch: it never reached the queue, or the local stack printed what became of it. Without a time in the ID, only the last three hours of the log are searched.`;
     throw new OperationError([nothing, ...notes].join(' '));
   }
   const found = await Promise.all(events.map((event) => eventJson(session, event)));
