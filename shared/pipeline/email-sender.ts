@@ -6,19 +6,17 @@ import { createSesClient } from '../adapters/ses.ts';
 import type { StopReason } from '../contracts/outcomes.ts';
 import { plainLine } from '../domain/alert-text.ts';
 import { type AttemptOutcome, failed } from '../domain/attempt-outcome.ts';
-import { awsFailure } from '../domain/aws-outcome.ts';
 import { emailTags, tenantTag } from '../domain/email-event.ts';
 import { type EmailStop, optOutUrl, type Recipient } from '../domain/email-stop.ts';
 import { failureText } from '../domain/failure-text.ts';
 import type { Clock } from '../domain/time.ts';
-import { sendTimeoutMs } from '../domain/timeouts.ts';
 import type { Alert } from '../domain/transport.ts';
 import { type ParsedEnvironment, parseEnvironment, senderName } from '../environment.ts';
 import { limitOfAlert, type MessageLimits } from './daily-limit.ts';
 import { createStopReports, type ReportStop } from './report-messages.ts';
 import { summarizingFunction } from './sender/summarize.ts';
 import type { SharedRate } from './shared-rate.ts';
-import { logAccepted } from './transports/accepted-log.ts';
+import { sendWithAws } from './transports/aws-call.ts';
 import { type EmailMessage, withFooter } from './transports/email-message.ts';
 
 export type EmailEnvironment = Pick<
@@ -135,16 +133,10 @@ export const createEmailSender = (
     };
     const sendOnce = async (): Promise<AttemptOutcome> => {
       const startedAtMs = clock();
-      const timeoutMs = sendTimeoutMs(alert.timeLeft);
-      try {
-        await sendEmail(email, timeoutMs);
-        logAccepted('email accepted', alert);
-        return { result: 'delivered', explanation: 'Success: Email accepted for delivery' };
-      } catch (error) {
-        const failure = awsFailure('ses', error);
-        if (failure.cause === 'destination') await stopRejected(recipient, startedAtMs);
-        return failure;
-      }
+      const failure = await sendWithAws('ses', alert, (timeoutMs) => sendEmail(email, timeoutMs), 'email accepted');
+      if (!failure) return { result: 'delivered', explanation: 'Success: Email accepted for delivery' };
+      if (failure.cause === 'destination') await stopRejected(recipient, startedAtMs);
+      return failure;
     };
     const send = async (): Promise<AttemptOutcome> => {
       const testedAtMs = stop && (await stops.claimTest(recipient, stop.sinceMs));

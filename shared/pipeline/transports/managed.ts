@@ -9,10 +9,9 @@ import {
   subjectLine,
   truncateUnits,
 } from '../../domain/alert-text.ts';
-import { awsFailure } from '../../domain/aws-outcome.ts';
-import { sendTimeoutMs } from '../../domain/timeouts.ts';
 import type { Alert, AlertMessage, Transport } from '../../domain/transport.ts';
 import type { DailyLimit } from '../daily-limit.ts';
+import { sendWithAws } from './aws-call.ts';
 
 /** More is of no use to a person, and 100 larger messages exceed the memory of the function. SNS accepts 256 KB. */
 const MAX_MESSAGE_BYTES = 32 * 1024;
@@ -48,12 +47,8 @@ export const createManagedTransport = (
   const { publishToTopic } = createSnsClient();
   return (alert) =>
     (alert.notice ? noticeLimit : dailyLimit)(alert.event.tenant_id, async () => {
-      const timeoutMs = sendTimeoutMs(alert.timeLeft);
-      try {
-        await publishToTopic(topicArn, operatorMessage(alert), timeoutMs);
-        return { result: 'delivered', explanation: 'Success: Operators were told' };
-      } catch (error) {
-        return awsFailure('sns', error);
-      }
+      const publish = (timeoutMs: number) => publishToTopic(topicArn, operatorMessage(alert), timeoutMs);
+      const failure = await sendWithAws('sns', alert, publish);
+      return failure ?? { result: 'delivered', explanation: 'Success: Operators were told' };
     });
 };

@@ -1,12 +1,10 @@
 import { createSnsClient } from '../../adapters/sns.ts';
 import { type AttemptOutcome, failed } from '../../domain/attempt-outcome.ts';
-import { awsFailure } from '../../domain/aws-outcome.ts';
-import { sendTimeoutMs } from '../../domain/timeouts.ts';
 import type { Transport } from '../../domain/transport.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import { limitOfAlert, type MessageLimits } from '../daily-limit.ts';
 import type { SharedRate } from '../shared-rate.ts';
-import { logAccepted } from './accepted-log.ts';
+import { sendWithAws } from './aws-call.ts';
 import { smsMessage, summarySms } from './sms-message.ts';
 
 export type SmsEnvironment = Pick<
@@ -30,19 +28,15 @@ export const createSmsTransport = (
   const isAllowed = (phoneNumber: string) =>
     allowedPrefixes.length === 0 || allowedPrefixes.some((prefix) => phoneNumber.startsWith(prefix));
   return async (alert, { phone_number: phoneNumber = '' }) => {
-    const { event, summary, timeLeft } = alert;
+    const { event, summary } = alert;
     if (!isAllowed(phoneNumber)) {
       return failed('permanent', 'country_not_allowed', 'Texts to this country are not allowed');
     }
     const send = async (): Promise<AttemptOutcome> => {
-      const timeoutMs = sendTimeoutMs(timeLeft);
-      try {
-        await publishSms(phoneNumber, summary ? summarySms(summary) : smsMessage(alert), settings, timeoutMs);
-        logAccepted('sms accepted', alert);
-        return { result: 'delivered', explanation: 'Success: Text message accepted for delivery' };
-      } catch (error) {
-        return awsFailure('sns', error);
-      }
+      const publish = (timeoutMs: number) =>
+        publishSms(phoneNumber, summary ? summarySms(summary) : smsMessage(alert), settings, timeoutMs);
+      const failure = await sendWithAws('sns', alert, publish, 'sms accepted');
+      return failure ?? { result: 'delivered', explanation: 'Success: Text message accepted for delivery' };
     };
     return limitOfAlert(limits, alert)(event.tenant_id, () => sharedRate.send(alert, send));
   };
