@@ -16,8 +16,7 @@ import { stackResources } from '../deployment.ts';
 import { errorSummary, OperationError } from '../errors.ts';
 import type { Session } from '../session.ts';
 import { realTime } from '../table-scan.ts';
-import { type Check, type Finding, failed, ofDeployed, ok, skipped } from './check.ts';
-import { deliveryCheck } from './delivery-check.ts';
+import { type Check, deliveryCheck, type Finding, failed, ofDeployed, ok, skipped } from './delivery-check.ts';
 
 const TIMEOUT_MS = 30_000;
 
