@@ -4,7 +4,7 @@ import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDocumentClient } from '../shared/adapters/aws-client.ts';
 import { createQueues } from '../shared/adapters/queues.ts';
 import { parseEnvironment } from '../shared/environment.ts';
-import { createOptOutHandler } from '../shared/pipeline/opt-out/handler.ts';
+import { createOptOutHandler } from '../shared/pipeline/opt-out.ts';
 import { createStopReports } from '../shared/pipeline/report-messages.ts';
 
 const environment = parseEnvironment('opt-out');

@@ -6,7 +6,7 @@ import {
   type PageResponse,
   statePage,
   unavailablePage,
-} from '../../shared/pipeline/opt-out/page.ts';
+} from '../../shared/pipeline/opt-out.ts';
 
 /** The page for recipients, which needs no token and returns HTML. */
 export const optOutTag = {

@@ -25,3 +25,9 @@ export const withTimeout = async <Result>(operation: Promise<Result>, timeoutMs:
   const timer = setTimeout(() => reject(new OperationTimeoutError()), timeoutMs);
   return Promise.race([operation, timeout]).finally(() => clearTimeout(timer));
 };
+
+/** Waits for all of them, so that one failure prevents nothing else. @throws the first error */
+export const allSettled = async (actions: readonly Promise<unknown>[]): Promise<void> => {
+  const failed = (await Promise.allSettled(actions)).find((result) => result.status === 'rejected');
+  if (failed) throw failed.reason;
+};

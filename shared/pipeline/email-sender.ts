@@ -10,11 +10,11 @@ import { emailTags, tenantTag } from '../domain/email-event.ts';
 import { type EmailStop, optOutUrl, type Recipient } from '../domain/email-stop.ts';
 import { failureText } from '../domain/failure-text.ts';
 import type { Clock } from '../domain/time.ts';
-import type { Alert } from '../domain/transport.ts';
+import type { Alert, Transport } from '../domain/transport.ts';
 import { type ParsedEnvironment, parseEnvironment, senderName } from '../environment.ts';
 import { limitOfAlert, type MessageLimits } from './daily-limit.ts';
 import { createStopReports, type ReportStop } from './report-messages.ts';
-import { summarizingFunction } from './sender/summarize.ts';
+import { type RefusalOf, summarizingFunction } from './sender/summarize.ts';
 import type { SharedRate } from './shared-rate.ts';
 import { sendWithAws } from './transports/aws-call.ts';
 import { type EmailMessage, withFooter } from './transports/email-message.ts';
@@ -157,5 +157,10 @@ export const emailFunction = <Type extends 'email' | 'technicalContactsEmail'>(t
   const optOutKeys = createOptOutKeys(client, environment.ACCOUNTS_TABLE);
   const reportStop = createStopReports(queues, environment.REPORTS_QUEUE);
   const sendEmail = createEmailSender(environment, { limits, optOutKeys, stops, accounts, reportStop, sharedRate });
-  return { accounts, stops, sendEmail, sender };
+  /** An alert that would not be sent is not listed in a summary. `email` notifications have one address. */
+  const refusalOf: RefusalOf = async (tenant, { address }) => {
+    if (await accounts.isEmailOff(tenant)) return 'email_off';
+    return address === undefined ? undefined : (await stops.find({ tenant, address }))?.reason;
+  };
+  return { accounts, sendEmail, sender: (transport: Transport) => sender(transport, refusalOf) };
 };

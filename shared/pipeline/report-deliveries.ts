@@ -12,7 +12,7 @@ import { createNotificationReader } from '../adapters/notifications/notification
 import { createTargetReader } from '../adapters/notifications/notification-targets.ts';
 import { MAX_PUBLISHED, type OutcomeTopic, type PublishResult } from '../adapters/outcome-topic.ts';
 import type { Queues } from '../adapters/queues.ts';
-import { withTimeout } from '../adapters/waiting.ts';
+import { allSettled, withTimeout } from '../adapters/waiting.ts';
 import {
   type DeliveryHappening,
   type DeliveryOutcome,
@@ -35,7 +35,6 @@ import { createDeliveryNotices, createNameReader } from './notices/delivery-noti
 import { createEscalation } from './notices/escalation.ts';
 import { createNoticeQueue } from './notices/notice-queue.ts';
 import { createStopNotices } from './notices/stop-notice.ts';
-import { createUnreachedCheck } from './notices/unreached-check.ts';
 import { createUnreachedEvents } from './notices/unreached-events.ts';
 import { createQueueConsumer } from './queue-consumer.ts';
 import { tenantOfReport } from './report-messages.ts';
@@ -63,19 +62,6 @@ const topicMessageOf = (outcome: DeliveryOutcome) => {
   return { body: serializeBody(outcome), attributes: { tenant_id, type, status } };
 };
 
-const parseReport = (body: string): DeliveryReport | undefined => {
-  const { data } = deliveryReport.safeParse(jsonOrUndefined(body));
-  return data;
-};
-
-const idsOf = (report: DeliveryReport) => ({ kind: report.kind, tenant_id: tenantOfReport(report) });
-
-/** Waits for all of them, so that one failure prevents nothing else. @throws the first error */
-const allSettled = async (actions: readonly Promise<unknown>[]): Promise<void> => {
-  const failed = (await Promise.allSettled(actions)).find((result) => result.status === 'rejected');
-  if (failed) throw failed.reason;
-};
-
 /**
  * Creates the handler of the queue of delivery reports (docs/decisions/notices.md#reports). It decides by the records
  * as it reads them, so messages may be late, repeated and in any order.
@@ -101,11 +87,12 @@ export const createDeliveryReporter = (
   const notify = createDeliveryNotices({ notices, outages, deliveries, readNames, clock }, environment);
   const unreachedEvents = createUnreachedEvents({
     deliveries,
+    notifications,
     readDestinationList: createDestinationListReader(client, DELIVERIES_TABLE),
     escalation: createEscalation({ client, notices, accounts, notifications }, environment),
-    findUnreached: createUnreachedCheck({ notifications, deliveries, random }, scale),
     readNames,
     scale,
+    random,
   });
   const stops = createEmailStops(client, environment.ACCOUNTS_TABLE, clock);
   const notifyOfStop = createStopNotices({ client, notices, accounts, stops }, environment);
@@ -193,9 +180,9 @@ export const createDeliveryReporter = (
     queueUrl: environment.REPORTS_QUEUE,
     queues,
     clock,
-    parse: parseReport,
+    parse: (body) => deliveryReport.safeParse(jsonOrUndefined(body)).data,
     invalidMetric: 'internal_errors',
-    idsOf,
+    idsOf: (report) => ({ kind: report.kind, tenant_id: tenantOfReport(report) }),
     async process(received) {
       await reportOne(received);
       return {};

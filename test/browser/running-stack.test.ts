@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { statePage } from '../../shared/pipeline/opt-out/page.ts';
+import { statePage } from '../../shared/pipeline/opt-out.ts';
 import { type LocalStackProcess, startLocalStackProcess } from '../support/local-stack-process.ts';
 import { checkAccessibility, launchBrowser } from './support/browser.ts';
 import { clipboard, openPage, rows } from './support/open-inbox.ts';

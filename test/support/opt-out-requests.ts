@@ -1,6 +1,6 @@
 import { createOptOutKeys } from '../../shared/adapters/accounts/opt-out-keys.ts';
 import { optOutUrl, type Recipient } from '../../shared/domain/email-stop.ts';
-import { buttonFields } from '../../shared/pipeline/opt-out/page.ts';
+import { buttonFields } from '../../shared/pipeline/opt-out.ts';
 import type { FaultyStack } from '../faults/support.ts';
 
 /** Sends what a button of the page sends. */

@@ -1,5 +1,5 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import type { AccountChanges, SummarySettings } from '../../contracts/account.ts';
+import type { AccountChanges } from '../../contracts/account.ts';
 import { effectiveLimits, type LimitName, type TenantLimits } from '../../contracts/tenant-limits.ts';
 import { DEFAULT_TIME_ZONE } from '../../contracts/time-zone.ts';
 import { changedAttributes } from '../../domain/audit.ts';
@@ -23,21 +23,21 @@ import {
 /** How long an ended period of shadow mode is kept: longer than a message on a queue (4 days) and a dead letter (14). */
 const ENDED_SHADOW_MS = 30 * 86_400_000;
 
-/** Account details for operators and admins. `retired` also signs until `untilMs`, ms since the epoch. */
-export type AccountDescription = {
-  contacts: string[];
-  fallbackNotifications: string[];
-  summaries: SummarySettings | undefined;
-  timeZone: string;
-  token: string | undefined;
-  secrets: string[];
-  retired: { secret: string; untilMs: number }[];
-  /** The limits that differ from the settings of the deployment. */
-  limits: Partial<TenantLimits>;
-  shadow: WithheldPeriod | undefined;
-  /** When operators turned off its emails, ms since the epoch, if they are off. */
-  emailOffSinceMs: number | undefined;
-};
+/** Account details for operators and admins. `retired` also signs until `untilMs`. */
+const describe = (stored: StoredAccount, nowMs: number) => ({
+  contacts: stored.technical_contacts ?? [],
+  fallbackNotifications: stored.escalation_notifications ?? [],
+  summaries: stored.summaries,
+  timeZone: stored.time_zone ?? DEFAULT_TIME_ZONE,
+  token: stored.webhook_token,
+  secrets: stored.webhook_secrets ?? [],
+  retired: stillSigning(stored, nowMs).map(({ secret, until_ms: untilMs }) => ({ secret, untilMs })),
+  limits: stored.limits,
+  shadow: shadowOf(stored, nowMs),
+  emailOffSinceMs: stored.email_off_since_ms,
+});
+
+export type AccountDescription = ReturnType<typeof describe>;
 
 export class ConcurrentRotationError extends Error {
   override name = 'ConcurrentRotationError';
@@ -55,24 +55,11 @@ export const createAccountAdministration = (client: DynamoDBDocumentClient, tabl
     Update: { TableName: table, Key: accountKey(tenant), ...attributesUpdate(attributes, condition) },
   });
 
-  const describe = (stored: StoredAccount): AccountDescription => ({
-    contacts: stored.technical_contacts ?? [],
-    fallbackNotifications: stored.escalation_notifications ?? [],
-    summaries: stored.summaries,
-    timeZone: stored.time_zone ?? DEFAULT_TIME_ZONE,
-    token: stored.webhook_token,
-    secrets: stored.webhook_secrets ?? [],
-    retired: stillSigning(stored, clock()).map(({ secret, until_ms: untilMs }) => ({ secret, untilMs })),
-    limits: stored.limits,
-    shadow: shadowOf(stored, clock()),
-    emailOffSinceMs: stored.email_off_since_ms,
-  });
-
   return {
-    describe: async (tenant: string): Promise<AccountDescription> => describe(await read(tenant)),
+    describe: async (tenant: string): Promise<AccountDescription> => describe(await read(tenant), clock()),
 
     describeWithCredentials: async (tenant: string): Promise<AccountDescription> =>
-      describe(await withCredentials(client, table, tenant, await read(tenant))),
+      describe(await withCredentials(client, table, tenant, await read(tenant)), clock()),
 
     currentLimit:
       (name: LimitName, settings: TenantLimits): LimitOf =>

@@ -85,10 +85,7 @@ export const withCredentials = async (
   const { item = {} } = await createConditionalUpdate(client, table)(accountKey(tenant), {
     UpdateExpression:
       'SET webhook_token = if_not_exists(webhook_token, :token), webhook_secrets = if_not_exists(webhook_secrets, :secrets)',
-    ExpressionAttributeValues: {
-      ':token': randomBytes(32).toString('base64url'),
-      ':secrets': [newSigningSecret()],
-    },
+    ExpressionAttributeValues: { ':token': randomBytes(32).toString('base64url'), ':secrets': [newSigningSecret()] },
   });
   return parseAccount(item);
 };

@@ -1,15 +1,9 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod/mini';
-import {
-  type DeliveryKey,
-  deliveryPartition,
-  failedMessagePartition,
-  sortableTime,
-} from '../../domain/delivery-key.ts';
+import { deliveryPartition, failedMessagePartition, sortableTime } from '../../domain/delivery-key.ts';
 import type { NotificationKey } from '../../domain/notification.ts';
 import { batchWrite } from '../dynamodb/batches.ts';
 import { type Item, queryPages, zlib } from '../dynamodb/items.ts';
-import type { ItemKey } from '../dynamodb/read-each.ts';
 
 const QUERY_LIMIT = 100;
 
@@ -24,23 +18,10 @@ const storedMessage = z.object({
   ttl: z.number(),
 });
 
-export type FailedMessage = {
-  /** The sort key. */
-  position: string;
-  failedAtMs: number;
-  recordKey: DeliveryKey;
-  round: number;
-  bodyBytes: number;
-  /** When DynamoDB deletes the message, epoch seconds. */
-  ttl: number;
-  itemKey: ItemKey;
-  body: () => string;
-};
-
 /** `$` is the character after `#`: this sorts after the message and before the next one. */
 const afterPosition = (position: string): string => `${position}$`;
 
-const toMessage = (partition: NotificationKey, item: Item): FailedMessage => {
+const toMessage = (partition: NotificationKey, item: Item) => {
   const { pk, sk, record_sk, round, body_bytes, content, ttl } = storedMessage.parse(item);
   return {
     position: sk,
@@ -53,6 +34,8 @@ const toMessage = (partition: NotificationKey, item: Item): FailedMessage => {
     body: () => zlib().gunzipSync(content).toString('utf8'),
   };
 };
+
+export type FailedMessage = ReturnType<typeof toMessage>;
 
 export const createFailedMessageList = (client: DynamoDBDocumentClient, table: string) => ({
   /** Yields messages in groups, oldest failure first: from `sinceMs` and after `after` until `untilMs`, exclusive. */

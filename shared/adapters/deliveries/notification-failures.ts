@@ -38,23 +38,16 @@ const storedFailures = z.object({
 
 const newestRecord = z.object({ status: z.string(), updated_at_ms: z.number() });
 
-/** The failures of a notification. Times are ms since the epoch. */
-export type NotificationFailures = {
-  notificationId: string;
-  failedCount: number;
+/** Failures to add to those of a notification. Times are ms since the epoch. */
+export type AddedFailures = {
   firstFailedAtMs: number;
   lastFailedAtMs: number;
-  lastReason: FailureReason | undefined;
-};
-
-/** Failures to add to those of a notification. */
-export type AddedFailures = Omit<NotificationFailures, 'notificationId' | 'lastReason' | 'failedCount'> & {
   lastReason: FailureReason;
   /** Identifies them, so that a repetition is not counted again. They sort by time. */
   failedIds: readonly string[];
 };
 
-export const parseFailures = (item: Item): NotificationFailures => {
+export const parseFailures = (item: Item) => {
   const { sk, failed_count, failed_ids, first_failed_at_ms, last_failed_at_ms, last_reason } =
     storedFailures.parse(item);
   return {
@@ -65,6 +58,8 @@ export const parseFailures = (item: Item): NotificationFailures => {
     lastReason: last_reason,
   };
 };
+
+export type NotificationFailures = ReturnType<typeof parseFailures>;
 
 /** Adds failures to those of a notification. The item lists the newest, so applying a write twice has no effect. */
 export const createFailureWriter = (client: DynamoDBDocumentClient, table: string) => {

@@ -1,5 +1,6 @@
 import { lru } from 'tiny-lru';
 import type { Queues } from '../../adapters/queues.ts';
+import { allSettled } from '../../adapters/waiting.ts';
 import type { Correlation } from '../../contracts/messages.ts';
 import type { NotificationTypeId } from '../../contracts/notification-types.ts';
 import { noticeBody } from '../../domain/new-delivery-message.ts';
@@ -16,12 +17,6 @@ type Recipients = {
   /** Returns reads of the targets of other notifications, undefined for those that do not exist. */
   toOthers?: () => Promise<readonly Promise<DeliveryTarget | undefined>[]>;
   dueAtMs?: number;
-};
-
-/** Waits for all of them, so that no failure keeps the function from waiting for the others. @throws the first error */
-const allSettled = async (sends: readonly Promise<void>[]): Promise<void> => {
-  const failed = (await Promise.allSettled(sends)).find((result) => result.status === 'rejected');
-  if (failed) throw failed.reason;
 };
 
 /**

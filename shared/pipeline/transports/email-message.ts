@@ -9,6 +9,7 @@ import {
   LINK_TEXT,
   lateState,
   linkLines,
+  minuteText,
   noticeFacts,
   noticeSubject,
   noticeText,
@@ -16,7 +17,9 @@ import {
   subjectLine,
   type TimeText,
   timesIn,
+  type ZonedTime,
 } from '../../domain/alert-text.ts';
+import { alarmCount, plural, type Summary, summaryHeading } from '../../domain/summary.ts';
 import type { Alert } from '../../domain/transport.ts';
 
 /** The colors of the states, on which white text is readable. */
@@ -27,24 +30,24 @@ const stateStyle = (state: AlarmState): string =>
 
 const lines = (text: string): string => escapeHtml(text).replaceAll('\n', '<br>');
 
-export const paragraph = (text: string): string => `<p dir="auto" style="margin:12px 16px">${lines(text)}</p>`;
+const paragraph = (text: string): string => `<p dir="auto" style="margin:12px 16px">${lines(text)}</p>`;
 
-export const stateHeading = (state: AlarmState): string =>
+const stateHeading = (state: AlarmState): string =>
   `<h2 style="margin:16px 0 0;${stateStyle(state)};font-size:16px">${state}</h2>`;
 
 const named = (name: string): string =>
   `<p dir="auto" style="margin:12px 16px 0;font-size:13px">${escapeHtml(name)}</p>`;
 
-export const fact = (name: string, value: string): string =>
+const fact = (name: string, value: string): string =>
   `${named(name)}<p dir="auto" style="margin:0 16px">${lines(value)}</p>`;
 
-export const lineOf = (name: string, value: string): string =>
+const lineOf = (name: string, value: string): string =>
   `<p dir="auto" style="margin:4px 16px"><span style="font-size:13px">${escapeHtml(name)}</span> ${lines(value)}</p>`;
 
-export const button = (text: string, url: string): string =>
+const button = (text: string, url: string): string =>
   `<p style="margin:16px"><a href="${escapeHtml(url)}" style="display:inline-block;padding:8px 16px;border:1px solid #888;border-radius:4px;color:inherit;font-weight:bold;text-decoration:none">${escapeHtml(text)}</a></p>`;
 
-export const command = (name: string, text: string): string =>
+const command = (name: string, text: string): string =>
   `${named(name)}<pre style="margin:4px 16px;padding:8px;border:1px solid #888;white-space:pre-wrap;font-size:13px">${escapeHtml(text)}</pre>`;
 
 const END = '</td></tr></table></body></html>';
@@ -61,7 +64,7 @@ export const withFooter = (html: string, text: string, link: { text: string; url
  * It fits the screen of a phone: nothing has a width of its own, and words break anywhere. Other colors are left to the
  * email client, which may be dark. Email clients support only inline styles, on tables best.
  */
-export const emailPage = (state: AlarmState, bar: string, heading: string, parts: readonly string[]): string =>
+const emailPage = (state: AlarmState, bar: string, heading: string, parts: readonly string[]): string =>
   [
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width,initial-scale=1">',
@@ -129,4 +132,86 @@ export const emailMessage = (alert: EmailedAlert, timeZone = DEFAULT_TIME_ZONE):
   const timeOf = timesIn(timeZone);
   const timeText = (timeMs: number) => secondText(timeOf(timeMs));
   return alert.notice ? noticeEmail(alert, alert.notice, timeText) : alertEmail(alert, timeText);
+};
+
+type ListedAlarm = Summary['alarms'][number];
+
+/** States were seen at different times, and newer alerts may have been sent since. */
+const EXPLANATION = 'Each alarm has the state of its newest alert in this message. Later alerts arrive separately.';
+
+type TimeOf = (timeMs: number) => ZonedTime;
+
+/** The maximum length of the list of alarms as HTML, in bytes: Gmail clips emails above 102 KB. */
+const MAX_LIST_BYTES = 90_000 - 2_000;
+
+type SummaryItem = { state: AlarmState; minute: string; text: string; html: string };
+
+/** Returns the items of a list. A minute has its date unless it is that of the newest alarm. */
+const itemsOf = (alarms: readonly ListedAlarm[], timeOf: TimeOf): SummaryItem[] => {
+  const { day: newestDay } = timeOf(Math.max(...alarms.map(({ atMs }) => atMs)));
+  return alarms.map(({ state, name, status, atMs }) => {
+    const minute = minuteText(timeOf(atMs));
+    return {
+      state,
+      minute: minute.startsWith(newestDay) ? minute.slice(newestDay.length + 1) : minute,
+      text: `- ${name}${status === '' ? '' : `: ${status}`}`,
+      html: `<li dir=auto><b>${escapeHtml(name)}</b> ${escapeHtml(status)}`,
+    };
+  });
+};
+
+const minuteHtml = (minute: string, items: readonly SummaryItem[]): string =>
+  `<h3 style="margin:12px 0 0;font-size:14px">${minute}</h3>
+<ul style="margin:4px 0;padding:0 20px">
+${items.map(({ html }) => html).join('\n')}
+</ul>`;
+
+const fitting = (items: readonly SummaryItem[]): SummaryItem[] => {
+  let [bytes, group] = [0, ''];
+  return items.filter(({ state, minute, html }) => {
+    const isFirst = group !== state + minute;
+    group = state + minute;
+    bytes += Buffer.byteLength(html) + 1 + (isFirst ? minuteHtml(minute, []).length : 0);
+    return bytes <= MAX_LIST_BYTES;
+  });
+};
+
+const sectionOf = (state: AlarmState, items: readonly SummaryItem[]) => {
+  const minutes = [...Map.groupBy(items, ({ minute }) => minute)];
+  return {
+    text: [state, ...minutes.flatMap(([minute, listed]) => [minute, ...listed.map(({ text }) => text)])].join('\n'),
+    html: `${stateHeading(state)}
+<div style="margin:0 16px">${minutes.map(([minute, listed]) => minuteHtml(minute, listed)).join('\n')}</div>`,
+  };
+};
+
+/** What is wrong, most severe first, then what has recovered. `notice`: its period, and why alerts are summarized. */
+export const summaryEmail = (
+  summary: Summary,
+  { paragraphs, facts }: NoticeContent,
+  timeZone = DEFAULT_TIME_ZONE,
+): EmailMessage => {
+  const heading = summaryHeading(summary);
+  const timeOf = timesIn(timeZone);
+  const [from, to] = factTexts(facts, (timeMs) => minuteText(timeOf(timeMs))).map(([, time]) => time);
+  const period = `Alerts from ${from} to ${to}.`;
+  const listed = fitting(itemsOf(summary.alarms, timeOf));
+  const more = alarmCount(summary) - listed.length;
+  const ended = [
+    ...(more > 0 ? [`And ${plural(more, 'more alarm')}: see the delivery history of the notification.`] : []),
+    ...paragraphs,
+    EXPLANATION,
+  ];
+  const states = [...Map.groupBy(listed, ({ state }) => state)];
+  const sections = states.map(([state, items]) => sectionOf(state, items));
+  const mostSevere = states[0]?.[0] ?? 'OK';
+  return {
+    subject: heading,
+    text: `${[heading, period, ...sections.map(({ text }) => text), ...ended].join('\n\n')}\n`,
+    html: emailPage(mostSevere, mostSevere, heading, [
+      paragraph(period),
+      ...sections.map(({ html }) => html),
+      ...ended.map(paragraph),
+    ]),
+  };
 };

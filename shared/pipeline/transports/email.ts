@@ -1,13 +1,10 @@
 import type { AccountRepository } from '../../adapters/accounts/account-repository.ts';
-import type { EmailStops } from '../../adapters/accounts/email-stops.ts';
 import { isStopReason, stopReasons } from '../../contracts/outcomes.ts';
 import { type AttemptOutcome, type Failure, failed } from '../../domain/attempt-outcome.ts';
 import { addressHash } from '../../domain/email-stop.ts';
 import type { Alert, Transport } from '../../domain/transport.ts';
 import type { SendEmail } from '../email-sender.ts';
-import type { RefusalOf } from '../sender/summarize.ts';
-import { type EmailMessage, emailMessage } from './email-message.ts';
-import { summaryEmail } from './summary-email.ts';
+import { type EmailMessage, emailMessage, summaryEmail } from './email-message.ts';
 
 type TimeZones = Pick<AccountRepository, 'timeZone'>;
 
@@ -18,18 +15,6 @@ const messageOf = async (alert: Alert, accounts: TimeZones): Promise<EmailMessag
 };
 
 const isFailure = (outcome: AttemptOutcome): outcome is Failure => outcome.result !== 'delivered';
-
-/** Why an alert is not sent by email, before it is listed in a summary. */
-export const createEmailRefusal =
-  (accounts: Pick<AccountRepository, 'isEmailOff'>): RefusalOf =>
-  async (tenant) =>
-    (await accounts.isEmailOff(tenant)) ? 'email_off' : undefined;
-
-/** The same for `email` notifications, whose recipient may be stopped. */
-export const createRecipientRefusal =
-  (accounts: Pick<AccountRepository, 'isEmailOff'>, stops: Pick<EmailStops, 'find'>): RefusalOf =>
-  async (tenant, { address = '' }) =>
-    (await accounts.isEmailOff(tenant)) ? 'email_off' : (await stops.find({ tenant, address }))?.reason;
 
 /** Creates the transport of `email` notifications. Delivered means accepted by SES. */
 export const createEmailTransport =

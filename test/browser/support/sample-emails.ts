@@ -13,8 +13,7 @@ import { newNotificationId } from '../../../shared/domain/notification-id.ts';
 import { summarizedAlarm, summaryNotice, summaryOf } from '../../../shared/domain/summary.ts';
 import { testEvent } from '../../../shared/domain/test-event.ts';
 import { noticeTable } from '../../../shared/pipeline/notices/notice-table.ts';
-import { emailMessage } from '../../../shared/pipeline/transports/email-message.ts';
-import { summaryEmail } from '../../../shared/pipeline/transports/summary-email.ts';
+import { emailMessage, summaryEmail } from '../../../shared/pipeline/transports/email-message.ts';
 import { alarmHeader, EVENT_TIME_MS, headerOf } from '../../support/events.ts';
 
 const API_URL = 'https://a1b2c3d4e5.execute-api.eu-central-1.amazonaws.com';

@@ -30,7 +30,6 @@ import { createNameReader } from '../../../shared/pipeline/notices/delivery-noti
 import { createEscalation, type EscalationEnvironment } from '../../../shared/pipeline/notices/escalation.ts';
 import { createNoticeQueue } from '../../../shared/pipeline/notices/notice-queue.ts';
 import { escalationCounter, MAX_ESCALATIONS_PER_DAY } from '../../../shared/pipeline/notices/notice-table.ts';
-import { createUnreachedCheck } from '../../../shared/pipeline/notices/unreached-check.ts';
 import { createUnreachedEvents } from '../../../shared/pipeline/notices/unreached-events.ts';
 import { audit } from '../../support/audit.ts';
 import { writeRecords } from '../../support/delivery-records.ts';
@@ -80,10 +79,9 @@ const setUp = (changes: Partial<Reads> = {}, settings: Partial<EscalationEnviron
   const environment = { ...reportEnvironment, ...settings };
   const notices = createNoticeQueue(queues, environment.SENDER_QUEUES, () => NOW_MS);
   const unreached = createUnreachedEvents({
-    deliveries: reads.deliveries,
+    ...reads,
     readDestinationList,
     escalation: createEscalation({ client, notices, ...reads }, environment),
-    findUnreached: createUnreachedCheck(reads, 1),
     readNames: createNameReader(reads.notifications),
     scale: 1,
   });

@@ -5,7 +5,7 @@ import { createOptOutKeys } from '../../../shared/adapters/accounts/opt-out-keys
 import { createAuditLog, createAuditReader } from '../../../shared/adapters/audits/audit-log.ts';
 import { logger } from '../../../shared/adapters/logger.ts';
 import { type EmailStop, mailboxHash, optOutUrl, type Recipient } from '../../../shared/domain/email-stop.ts';
-import { createOptOutHandler } from '../../../shared/pipeline/opt-out/handler.ts';
+import { createOptOutHandler } from '../../../shared/pipeline/opt-out.ts';
 import { apiRequest } from '../../support/api-request.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 

@@ -1,8 +1,13 @@
 import { createHash } from 'node:crypto';
-import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { escape as escapeHtml } from 'html-escaper';
-import type { EmailStop } from '../../domain/email-stop.ts';
-import { utcTime } from '../../domain/time.ts';
+import type { EmailStops } from '../adapters/accounts/email-stops.ts';
+import type { OptOutKeys } from '../adapters/accounts/opt-out-keys.ts';
+import type { AuditLog } from '../adapters/audits/audit-log.ts';
+import { errorTrace, logger } from '../adapters/logger.ts';
+import { type EmailStop, isOptOutQuery, parseOptOutQuery, type Recipient } from '../domain/email-stop.ts';
+import { type Clock, secondsToNextDay, utcTime } from '../domain/time.ts';
+import type { ReportStop } from './report-messages.ts';
 
 /** What the buttons of the page send. That which stops emails is what mail services send (RFC 8058, section 3.1). */
 export const buttonFields = {
@@ -26,7 +31,7 @@ const multipartFields = (text: string): [name: string, value: string][] => {
 };
 
 /** Returns what the body of a request changes, or undefined. A body with both fields stops the emails. */
-export const requestedChange = (body: string, isBase64Encoded: boolean): 'stop' | 'resume' | undefined => {
+const requestedChange = (body: string, isBase64Encoded: boolean): 'stop' | 'resume' | undefined => {
   if (body.length > MAX_BODY_LENGTH) return undefined;
   const text = isBase64Encoded ? Buffer.from(body, 'base64').toString() : body;
   const fields = text.startsWith('--') ? multipartFields(text) : [...new URLSearchParams(text)];
@@ -119,3 +124,64 @@ export const unavailablePage: PageResponse = page(
   'Please try again',
   'The service is busy. Open the link again later.',
 );
+
+type OptOutDependencies = {
+  optOutKeys: Pick<OptOutKeys, 'find'>;
+  stops: Pick<EmailStops, 'find' | 'optOut' | 'resume'>;
+  audits: Pick<AuditLog, 'by'>;
+  reportStop: ReportStop;
+  clock?: Clock;
+};
+
+/**
+ * The page of docs/decisions/opt-out.md. GET and HEAD have no effect: mail services open links before recipients do.
+ */
+export const createOptOutHandler = ({
+  optOutKeys,
+  stops,
+  audits,
+  reportStop,
+  clock = Date.now,
+}: OptOutDependencies) => {
+  /** Neither the address of the client nor that of the recipient becomes known to the tenant. */
+  const auditOf = ({ tenant }: Recipient, requestId: string) =>
+    audits.by({ tenant, context: { actor: { type: 'recipient' }, request_id: requestId } });
+
+  /** Reports a stop. If that fails, the next email to the mailbox reports it: stopping is never refused. */
+  const report = async (recipient: Recipient, stop: EmailStop): Promise<void> => {
+    try {
+      await reportStop(recipient, stop);
+    } catch (error) {
+      logger.error('stop not reported', { tenant_id: recipient.tenant, ...errorTrace(error) });
+    }
+  };
+
+  const show = async (recipient: Recipient, statusCode: 200 | 400): Promise<PageResponse> =>
+    statePage(statusCode, recipient.tenant, await stops.find(recipient));
+
+  const answer = async (request: APIGatewayProxyEventV2): Promise<PageResponse> => {
+    const { rawQueryString, routeKey, requestContext, body = '', isBase64Encoded } = request;
+    if (!isOptOutQuery(rawQueryString)) return invalidPage;
+    const key = await optOutKeys.find();
+    const recipient = key && parseOptOutQuery(key, rawQueryString);
+    if (!recipient) return invalidPage;
+    if (!routeKey.startsWith('POST ')) return show(recipient, 200);
+    const change = requestedChange(body, isBase64Encoded);
+    if (!change) return show(recipient, 400);
+    const audit = auditOf(recipient, requestContext.requestId);
+    if (change === 'stop') {
+      const stop = await stops.optOut(recipient, audit);
+      if (stop) await report(recipient, stop);
+    } else if ((await stops.resume(recipient, audit)) === 'limited')
+      return limitPage(recipient.tenant, secondsToNextDay(clock()));
+    return show(recipient, 200);
+  };
+
+  return async (request: APIGatewayProxyEventV2): Promise<PageResponse> => {
+    const page = await answer(request).catch((error: unknown) => {
+      logger.error('request failed', { request_id: request.requestContext.requestId, ...errorTrace(error) });
+      return unavailablePage;
+    });
+    return request.routeKey.startsWith('HEAD ') ? { ...page, body: '' } : page;
+  };
+};
