@@ -1,8 +1,8 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
 import { ALARM_URL_PLACEHOLDER } from '../shared/contracts/event-header.ts';
-import { escalationModes } from '../shared/contracts/notice.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../shared/contracts/notification-types.ts';
+import { escalationModes } from '../shared/contracts/outcomes.ts';
 import { type LimitName, limitNames, minimumLimit } from '../shared/contracts/tenant-limits.ts';
 import { nearestName } from '../shared/contracts/unknown-names.ts';
 

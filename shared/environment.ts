@@ -1,6 +1,6 @@
 import type { EndpointName } from './contracts/endpoints.ts';
-import { escalationModes } from './contracts/notice.ts';
 import type { NotificationTypeId } from './contracts/notification-types.ts';
+import { escalationModes } from './contracts/outcomes.ts';
 import {
   booleanFlag,
   commaSeparated,

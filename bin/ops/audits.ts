@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { createAuditReader } from '../../shared/adapters/audits/audit-log.ts';
 import type { StoredAudit } from '../../shared/contracts/audit.ts';
-import { MAX_TIME_MS } from '../../shared/contracts/redelivery.ts';
+import { MAX_TIME_MS } from '../../shared/contracts/collection.ts';
 import { auditRecord } from '../../shared/domain/audit.ts';
 import { examples, parseNumber, parseTenant } from './arguments.ts';
 import { type Column, formatTable, sanitize, toSecond } from './print.ts';

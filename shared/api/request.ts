@@ -2,10 +2,18 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as z from 'zod/mini';
 import type { AuditRange } from '../adapters/audits/audit-log.ts';
 import type { DeliveryFilter } from '../adapters/deliveries/delivery-reader.ts';
-import { DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT, type Page, type Slice } from '../contracts/collection.ts';
+import {
+  DEFAULT_PAGE_LIMIT,
+  isTimeMs,
+  MAX_EVENT_ID_LENGTH,
+  MAX_PAGE_LIMIT,
+  MAX_TIME_MS,
+  type Page,
+  type Slice,
+  TIME_RULE,
+} from '../contracts/collection.ts';
 import { hasMoreValues, isJsonObject, parseJson } from '../contracts/json.ts';
 import { type DeliveryStatus, deliveryStatuses } from '../contracts/outcomes.ts';
-import { isTimeMs, MAX_EVENT_ID_LENGTH, MAX_TIME_MS, TIME_RULE } from '../contracts/redelivery.ts';
 import type { Collection } from '../contracts/responses/schemas.ts';
 import { describeIssues } from '../contracts/text.ts';
 import { unknownNameErrors } from '../contracts/unknown-names.ts';

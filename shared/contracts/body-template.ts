@@ -59,8 +59,6 @@ const KEYS = new RegExp(`${QUOTED_KEY}|${KEY}`, 'g');
 const MALFORMED =
   'has a malformed placeholder: it must look like {{alarm.label}} or {{details.metrics["cpu.idle"].data}}, and \\{{ is a literal {{';
 
-const UNKNOWN = `has an unknown placeholder: its first name must be ${templateFields.join(', ')} or alert, followed by ${alertNames.join(', ')}`;
-
 const isKnown = ([first, second, ...rest]: readonly string[]): boolean =>
   first === 'alert'
     ? rest.length === 0 && alertNames.some((name) => name === second)
@@ -82,7 +80,11 @@ const keysOf = (path: string): string[] | undefined => {
 const parsePath = (path: string | undefined): string[] => {
   const keys = path === undefined ? undefined : keysOf(path);
   if (!keys) throw new BrokenTemplateError(MALFORMED);
-  if (!isKnown(keys)) throw new BrokenTemplateError(UNKNOWN);
+  if (!isKnown(keys)) {
+    throw new BrokenTemplateError(
+      `has an unknown placeholder: its first name must be ${templateFields.join(', ')} or alert, followed by ${alertNames.join(', ')}`,
+    );
+  }
   return keys;
 };
 

@@ -47,6 +47,3 @@ export const outage = z.object({
   version: z.number(),
 });
 export type Outage = z.infer<typeof outage>;
-
-/** Who is notified of an alert that reached nobody: the setting `escalateUnreached`. */
-export const escalationModes = ['contacts+managed', 'contacts', 'off'] as const;

@@ -2,11 +2,10 @@ import * as z from 'zod/mini';
 import { isJsonObject } from './json.ts';
 import { brokenFieldRule, fieldsOf, type UrlRule } from './notification-fields.ts';
 import { isNotificationTypeId, type NotificationTypeId, notificationTypeIds } from './notification-types.ts';
-import { type StringMap, stringMap, text, typeRule, withoutNulls } from './text.ts';
+import { MAX_LABEL_LENGTH, type StringMap, stringMap, text, typeRule, withoutNulls } from './text.ts';
 import { webhookRequest } from './webhook-request-rules.ts';
 
 /** Maximum lengths in code points (docs/api.md#notifications). */
-export const MAX_LABEL_LENGTH = 255;
 export const MAX_DETAILS_VALUE_LENGTH = 4096;
 export const MAX_METADATA_VALUE_LENGTH = 255;
 

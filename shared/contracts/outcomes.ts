@@ -83,3 +83,6 @@ export const messageOutcomes = [
   'internal_error',
 ] as const;
 export type MessageOutcome = (typeof messageOutcomes)[number];
+
+/** Who is notified of an alert that reached nobody: the setting `escalateUnreached`. */
+export const escalationModes = ['contacts+managed', 'contacts', 'off'] as const;

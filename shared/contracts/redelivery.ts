@@ -1,19 +1,6 @@
 import * as z from 'zod/mini';
-import { MARKER_RULE } from './collection.ts';
+import { isTimeMs, MARKER_RULE, MAX_EVENT_ID_LENGTH, TIME_RULE } from './collection.ts';
 import { boundedText, withoutNulls } from './text.ts';
-
-/** In UTF-16 code units, as in `alarm-event.ts`. */
-export const MAX_EVENT_ID_LENGTH = 512;
-
-/** The largest time with 13 digits, ms since the epoch. */
-export const MAX_TIME_MS = 9_999_999_999_999;
-/** The smallest time that is no time in seconds, ms since the epoch: September 2001. */
-export const MIN_TIME_MS = 1_000_000_000_000;
-
-export const TIME_RULE = `must be 0 or a whole number from ${MIN_TIME_MS} to ${MAX_TIME_MS}: milliseconds since the epoch`;
-
-export const isTimeMs = (time: number): boolean =>
-  time === 0 || (Number.isInteger(time) && time >= MIN_TIME_MS && time <= MAX_TIME_MS);
 
 /** The time of the first request and the position to continue after, `-` instead of `#`. */
 export const REDELIVERY_MARKER = /^\d{13}(-\d{13}-[\da-f]{64})?$/;

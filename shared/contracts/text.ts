@@ -50,6 +50,9 @@ export const text = (min: number, max: number) =>
     error: (issue) => (issue.input === undefined ? 'is required' : brokenTextRule(issue.input, min, max)),
   });
 
+/** Of notifications and tokens, in code points. */
+export const MAX_LABEL_LENGTH = 255;
+
 /** Of `details` or `metadata` (docs/api.md#notifications); the length of a key is in code points. */
 export const MAX_ENTRIES = 256;
 export const MAX_KEY_LENGTH = 255;

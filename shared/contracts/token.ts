@@ -1,6 +1,5 @@
 import * as z from 'zod/mini';
-import { MAX_LABEL_LENGTH } from './notification.ts';
-import { text, typeRule, withoutNulls } from './text.ts';
+import { MAX_LABEL_LENGTH, text, typeRule, withoutNulls } from './text.ts';
 
 /** docs/decisions/api.md#tokens-and-roles */
 export const roles = ['admin', 'creator', 'observer'] as const;

@@ -1,3 +1,4 @@
+import { MAX_TIME_MS, MIN_TIME_MS } from '../contracts/collection.ts';
 import { asNumber } from '../contracts/json.ts';
 
 /** In ms since the epoch. */
@@ -7,9 +8,6 @@ export type EventTime = {
   /** When SQS accepted the event (`SentTimestamp`). */
   acceptedAtMs: number;
 };
-
-/** Earlier values are not milliseconds: this is the year 2001 in ms, and the year 33658 in seconds. */
-const MIN_TIME_MS = 10 ** 12;
 
 /** Between the clocks of the producer and of SQS. */
 const MAX_AHEAD_MS = 60_000;
@@ -26,7 +24,7 @@ const timeInId = (eventId: string): number | undefined => {
 /** Only if it is in ms since the epoch, with 13 digits. */
 export const eventIdTimeMs = (eventId: string): number | undefined => {
   const time = timeInId(eventId);
-  return time !== undefined && time >= MIN_TIME_MS && time < 10 ** 13 ? time : undefined;
+  return time !== undefined && time >= MIN_TIME_MS && time <= MAX_TIME_MS ? time : undefined;
 };
 
 const brokenTimeRule = (value: unknown, acceptedAtMs: number): string | undefined => {

@@ -1,7 +1,8 @@
 import type { FailureReason } from '../contracts/outcomes.ts';
 import { SEND_TIMEOUT_MS } from './timeouts.ts';
 
-const reasonTexts: Record<FailureReason, string> = {
+/** A function, so that bundles that need no texts have none: esbuild keeps the template. */
+const reasonTexts = (): Record<FailureReason, string> => ({
   http_status: 'the destination returned an unexpected status',
   network_error: 'the connection failed',
   timeout: `no response within ${SEND_TIMEOUT_MS / 1000} seconds`,
@@ -25,11 +26,11 @@ const reasonTexts: Record<FailureReason, string> = {
   too_large: 'the message is too large',
   too_many_notifications: 'the notification plan lists too many notifications',
   bounced: 'an email to the recipient bounced',
-};
+});
 
 /** Returns a text such as `the destination returned an unexpected status (HTTP 503)`. */
 export const failureText = (reason: FailureReason | undefined, status: number | undefined): string => {
-  const text = reason === undefined ? 'unknown' : reasonTexts[reason];
+  const text = reason === undefined ? 'unknown' : reasonTexts()[reason];
   return status === undefined ? text : `${text} (HTTP ${status})`;
 };
 

@@ -16,7 +16,7 @@ import { createSummarizedAlerts } from '../../shared/adapters/deliveries/summari
 import { createCounters, dailyCounter } from '../../shared/adapters/dynamodb/counters.ts';
 import { readNotificationCount } from '../../shared/adapters/notifications/notification-counter.ts';
 import { unexpiredTokens } from '../../shared/api/account-reader.ts';
-import { MAX_TIME_MS } from '../../shared/contracts/redelivery.ts';
+import { MAX_TIME_MS } from '../../shared/contracts/collection.ts';
 import { auditPartition } from '../../shared/domain/audit.ts';
 import { deliveryPartition } from '../../shared/domain/delivery-key.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';

@@ -1,12 +1,7 @@
 import * as z from 'zod';
+import { MAX_EVENT_ID_LENGTH, MAX_TIME_MS, MIN_TIME_MS } from '../../../shared/contracts/collection.ts';
 import { deliveryStatuses } from '../../../shared/contracts/outcomes.ts';
-import {
-  MAX_EVENT_ID_LENGTH,
-  MAX_TIME_MS,
-  MIN_TIME_MS,
-  parseRedelivery,
-  REDELIVERY_MARKER,
-} from '../../../shared/contracts/redelivery.ts';
+import { parseRedelivery, REDELIVERY_MARKER } from '../../../shared/contracts/redelivery.ts';
 import {
   delivery,
   type FoundDelivery,

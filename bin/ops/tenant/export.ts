@@ -8,8 +8,8 @@ import type { TokenEntry } from '../../../shared/adapters/tokens/token-repositor
 import { tokenRecord } from '../../../shared/api/account-reader.ts';
 import { failureFields } from '../../../shared/api/delivery-lists.ts';
 import { parseStoredAudit } from '../../../shared/contracts/audit.ts';
+import { MAX_TIME_MS } from '../../../shared/contracts/collection.ts';
 import { jsonOrUndefined } from '../../../shared/contracts/json.ts';
-import { MAX_TIME_MS } from '../../../shared/contracts/redelivery.ts';
 import { auditRecord } from '../../../shared/domain/audit.ts';
 import { parseDeliveryPartition } from '../../../shared/domain/delivery-key.ts';
 import { listedDelivery } from '../../../shared/domain/delivery-status.ts';

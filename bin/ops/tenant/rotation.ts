@@ -4,7 +4,7 @@ import { createAuditReader } from '../../../shared/adapters/audits/audit-log.ts'
 import type { TokenEntry } from '../../../shared/adapters/tokens/token-repository.ts';
 import { tokenRecord } from '../../../shared/api/account-reader.ts';
 import { createSigningSecretChanges } from '../../../shared/api/notification-change.ts';
-import { MAX_TIME_MS } from '../../../shared/contracts/redelivery.ts';
+import { MAX_TIME_MS } from '../../../shared/contracts/collection.ts';
 import { auditRecord } from '../../../shared/domain/audit.ts';
 import { signersAt } from '../../../shared/domain/signing-secrets.ts';
 import { DAY_MS } from '../../../shared/domain/time.ts';

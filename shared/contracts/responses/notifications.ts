@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { MAX_DETAILS_VALUE_LENGTH, MAX_LABEL_LENGTH, MAX_METADATA_VALUE_LENGTH } from '../notification.ts';
+import { MAX_DETAILS_VALUE_LENGTH, MAX_METADATA_VALUE_LENGTH } from '../notification.ts';
 import { fieldsOf } from '../notification-fields.ts';
 import { byType, type NotificationTypeId, notificationTypeIds } from '../notification-types.ts';
 import { stopReasons } from '../outcomes.ts';
-import { MAX_ENTRIES, MAX_KEY_LENGTH } from '../text.ts';
+import { MAX_ENTRIES, MAX_KEY_LENGTH, MAX_LABEL_LENGTH } from '../text.ts';
 import { MASKED_VALUE } from '../webhook-request.ts';
 import {
   HEADER_NAME,

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { MAX_AUDIT_TEXT_LENGTH } from '../audit.ts';
-import { MAX_LABEL_LENGTH } from '../notification.ts';
+import { MAX_LABEL_LENGTH } from '../text.ts';
 import { OPERATOR, roles } from '../token.ts';
 import { component, nullable, string, text, timestamp } from './schemas.ts';
 

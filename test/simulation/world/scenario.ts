@@ -1,5 +1,5 @@
-import type { escalationModes } from '../../../shared/contracts/notice.ts';
 import { type NotificationTypeId, notificationTypes } from '../../../shared/contracts/notification-types.ts';
+import type { escalationModes } from '../../../shared/contracts/outcomes.ts';
 
 /** The start of links to alarms. */
 export const CONSOLE_URL = 'https://console.test';

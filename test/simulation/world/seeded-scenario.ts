@@ -1,5 +1,5 @@
-import { escalationModes } from '../../../shared/contracts/notice.ts';
 import { type NotificationTypeId, notificationTypeIds } from '../../../shared/contracts/notification-types.ts';
+import { escalationModes } from '../../../shared/contracts/outcomes.ts';
 import { integer, pick, type Random, randomOf } from '../engine/random.ts';
 import { contactsOf, limitedOf, summarizedOf } from './bounded-tenants.ts';
 import { accountActionsOf, recipientActionsOf, withUnwantedEmails } from './email-recipients.ts';
