@@ -1,16 +1,14 @@
 import { createAccountAdministration } from '../shared/adapters/accounts/account-administration.ts';
-import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
-import { apiFunction } from '../shared/api/endpoint.ts';
+import { auditedFunction } from '../shared/api/endpoint.ts';
 import { createChangedResponse, returnPreference } from '../shared/api/notification-change.ts';
 import { idempotentRequest, notificationBody, requestUrl, validBody } from '../shared/api/request.ts';
 import { assertFitsResponse } from '../shared/api/response.ts';
 import { newNotificationBody } from '../shared/contracts/notification.ts';
 import { urlRule } from '../shared/domain/egress.ts';
 
-const { environment, client, endpoint } = apiFunction('create-notification');
+const { environment, client, endpoint, audits } = auditedFunction('create-notification');
 const accounts = createAccountAdministration(client, environment.ACCOUNTS_TABLE);
-const audits = createAuditLog(client, environment);
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
 const changedResponse = createChangedResponse(notifications);
 

@@ -1,14 +1,12 @@
-import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createTokenRepository } from '../shared/adapters/tokens/token-repository.ts';
-import { apiFunction } from '../shared/api/endpoint.ts';
+import { auditedFunction } from '../shared/api/endpoint.ts';
 import { jsonBody, validBody } from '../shared/api/request.ts';
 import { created } from '../shared/api/response.ts';
 import type { CreatedToken } from '../shared/contracts/responses/tokens-and-audits.ts';
 import { newTokenBody } from '../shared/contracts/token.ts';
 import { DAY_SECONDS } from '../shared/domain/time.ts';
 
-const { environment, client, endpoint } = apiFunction('create-token', { cachesTokens: false });
-const audits = createAuditLog(client, environment);
+const { environment, client, endpoint, audits } = auditedFunction('create-token', { cachesTokens: false });
 const tokens = createTokenRepository(client, environment.TOKENS_TABLE);
 
 /** POST /tokens: 201 with the new token, which is shown only once; 403 if the tenant has reached the limit. */

@@ -1,20 +1,18 @@
 import { createAccountAdministration } from '../shared/adapters/accounts/account-administration.ts';
-import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createDeliveryChanges } from '../shared/adapters/deliveries/delivery-changes.ts';
 import { createDeliveryReader } from '../shared/adapters/deliveries/delivery-reader.ts';
 import { createFailedMessageList } from '../shared/adapters/deliveries/failed-message-list.ts';
 import { createCounters } from '../shared/adapters/dynamodb/counters.ts';
 import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
 import { createQueues } from '../shared/adapters/queues.ts';
-import { apiFunction } from '../shared/api/endpoint.ts';
+import { auditedFunction } from '../shared/api/endpoint.ts';
 import { createRedelivery, createRetryNow } from '../shared/api/redelivery.ts';
 import { jsonBody, pathId, validBody } from '../shared/api/request.ts';
 import { accepted } from '../shared/api/response.ts';
 import { redeliveryBody } from '../shared/contracts/redelivery.ts';
 
-const { environment, client, endpoint } = apiFunction('redeliver');
+const { environment, client, endpoint, audits } = auditedFunction('redeliver');
 const accounts = createAccountAdministration(client, environment.ACCOUNTS_TABLE);
-const audits = createAuditLog(client, environment);
 const notifications = createTargetReader(client, environment.NOTIFICATIONS_TABLE);
 const deliveries = createDeliveryReader(client, environment.DELIVERIES_TABLE);
 const { requestRetry } = createDeliveryChanges(client, environment.DELIVERIES_TABLE);

@@ -1,11 +1,9 @@
-import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createTokenRepository } from '../shared/adapters/tokens/token-repository.ts';
-import { apiFunction } from '../shared/api/endpoint.ts';
+import { auditedFunction } from '../shared/api/endpoint.ts';
 import { pathId, query, timeParameters } from '../shared/api/request.ts';
 import { noContent } from '../shared/api/response.ts';
 
-const { environment, client, endpoint } = apiFunction('revoke-token', { cachesTokens: false });
-const audits = createAuditLog(client, environment);
+const { environment, client, endpoint, audits } = auditedFunction('revoke-token', { cachesTokens: false });
 const tokens = createTokenRepository(client, environment.TOKENS_TABLE);
 
 /** DELETE /tokens/{id}: 204; 403 if no unexpired token of role admin would remain. */

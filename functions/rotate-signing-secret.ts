@@ -1,11 +1,9 @@
 import { createAccountAdministration } from '../shared/adapters/accounts/account-administration.ts';
-import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
-import { apiFunction } from '../shared/api/endpoint.ts';
+import { auditedFunction } from '../shared/api/endpoint.ts';
 import { ok } from '../shared/api/response.ts';
 import type { NewSecret } from '../shared/contracts/responses/account.ts';
 
-const { environment, client, endpoint } = apiFunction('rotate-signing-secret');
-const audits = createAuditLog(client, environment);
+const { environment, client, endpoint, audits } = auditedFunction('rotate-signing-secret');
 const accounts = createAccountAdministration(client, environment.ACCOUNTS_TABLE);
 
 /** POST /account/rotate-signing-secret: 200 with the new secret, the same for concurrent requests. */

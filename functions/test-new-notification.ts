@@ -1,13 +1,11 @@
-import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
-import { apiFunction } from '../shared/api/endpoint.ts';
+import { auditedFunction } from '../shared/api/endpoint.ts';
 import { notificationBody, query, validBody } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
 import { createTestRunner, parseTestState } from '../shared/api/test-runner.ts';
 import { destinationBody } from '../shared/contracts/notification.ts';
 import { serializeRequest } from '../shared/contracts/webhook-request.ts';
 
-const { environment, client, endpoint } = apiFunction('test-new-notification');
-const audits = createAuditLog(client, environment);
+const { environment, client, endpoint, audits } = auditedFunction('test-new-notification');
 const runTest = createTestRunner(client, environment);
 
 /** POST /test-notification: 200 with the result of a test message to a destination that is not stored. */

@@ -1,13 +1,11 @@
-import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';
-import { apiFunction } from '../shared/api/endpoint.ts';
+import { auditedFunction } from '../shared/api/endpoint.ts';
 import { pathId, query } from '../shared/api/request.ts';
 import { ok } from '../shared/api/response.ts';
 import { createTestRunner, parseTestState } from '../shared/api/test-runner.ts';
 import { notFound } from '../shared/domain/errors.ts';
 
-const { environment, client, endpoint } = apiFunction('test-notification');
-const audits = createAuditLog(client, environment);
+const { environment, client, endpoint, audits } = auditedFunction('test-notification');
 const notifications = createTargetReader(client, environment.NOTIFICATIONS_TABLE);
 const runTest = createTestRunner(client, environment);
 

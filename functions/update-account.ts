@@ -1,14 +1,12 @@
 import { createAccountAdministration } from '../shared/adapters/accounts/account-administration.ts';
-import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createNotificationReader } from '../shared/adapters/notifications/notification-reader.ts';
 import { assertExistingFallbacks } from '../shared/api/account-reader.ts';
-import { apiFunction } from '../shared/api/endpoint.ts';
+import { auditedFunction } from '../shared/api/endpoint.ts';
 import { jsonBody, validBody } from '../shared/api/request.ts';
 import { noContent } from '../shared/api/response.ts';
 import { accountChangesBody } from '../shared/contracts/account.ts';
 
-const { environment, client, endpoint } = apiFunction('update-account');
-const audits = createAuditLog(client, environment);
+const { environment, client, endpoint, audits } = auditedFunction('update-account');
 const accounts = createAccountAdministration(client, environment.ACCOUNTS_TABLE);
 const notifications = createNotificationReader(client, environment.NOTIFICATIONS_TABLE);
 

@@ -1,6 +1,5 @@
-import { createAuditLog } from '../shared/adapters/audits/audit-log.ts';
 import { createNotificationRepository } from '../shared/adapters/notifications/notification-repository.ts';
-import { apiFunction } from '../shared/api/endpoint.ts';
+import { auditedFunction } from '../shared/api/endpoint.ts';
 import {
   createChangedResponse,
   createNotificationUpdate,
@@ -10,8 +9,7 @@ import { notificationBody, pathId, requestUrl, validBody } from '../shared/api/r
 import { changesBody } from '../shared/contracts/notification.ts';
 import { urlRule } from '../shared/domain/egress.ts';
 
-const { environment, client, endpoint } = apiFunction('update-notification');
-const audits = createAuditLog(client, environment);
+const { environment, client, endpoint, audits } = auditedFunction('update-notification');
 const notifications = createNotificationRepository(client, environment.NOTIFICATIONS_TABLE);
 const update = createNotificationUpdate(notifications, urlRule(environment.EGRESS_ALLOW));
 const changedResponse = createChangedResponse(notifications);

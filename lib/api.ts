@@ -39,7 +39,6 @@ export class Api extends Construct {
   /** Without a trailing slash. */
   readonly baseUrl: string;
   readonly httpApi: HttpApi;
-  readonly functions: ReadonlyMap<EndpointName, LambdaFunction>;
 
   constructor(scope: Construct, id: string, defaults: FunctionDefaults, storage: Storage, delivery: Delivery) {
     super(scope, id);
@@ -52,12 +51,10 @@ export class Api extends Construct {
     });
     this.httpApi = httpApi;
     const permissions = permissionsOf(storage, delivery);
-    this.functions = new Map(
-      endpointNames.map((name) => [name, new ServiceFunction(this, name, defaults, permissions[name]).lambda]),
-    );
     const addRoutes = (name: string, lambda: LambdaFunction, path: string, methods: HttpMethod[]) =>
       httpApi.addRoutes({ path, methods, integration: new HttpLambdaIntegration(name, lambda) });
-    const routes = [...this.functions].flatMap(([name, lambda]) => {
+    const routes = endpointNames.flatMap((name) => {
+      const { lambda } = new ServiceFunction(this, name, defaults, permissions[name]);
       const { method, path } = endpoints[name];
       return addRoutes(name, lambda, path, [HttpMethod[method]]);
     });

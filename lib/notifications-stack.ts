@@ -23,7 +23,7 @@ import {
   withoutCredentials,
 } from './settings.ts';
 import { NOT_IN_CHINA } from './stages.ts';
-import { Storage } from './storage.ts';
+import { createStorage, type Storage } from './storage.ts';
 import { createManagedTopic, createTopicKey } from './topics.ts';
 import { deadLetterQueue, type WorkQueueWithDeadLetters } from './work-queue.ts';
 
@@ -43,7 +43,7 @@ export class NotificationsStack extends Stack {
     });
     const bundleOf = bundleFunctions(Stage.of(this)?.outdir ?? 'cdk.out');
     const defaults = { settings, bundleOf };
-    const storage = new Storage(this, 'Storage', settings);
+    const storage = createStorage(this, settings);
     const configurationSet = createConfigurationSet(this);
     const managedTopic = createManagedTopic(this);
     if (settings.emailIdentity) addEmailIdentity(this, settings);

@@ -15,6 +15,8 @@ import { type Settings, STREAM_ARN } from './settings.ts';
 
 type TableAction = 'GetItem' | 'BatchGetItem' | 'Query' | 'PutItem' | 'UpdateItem' | 'DeleteItem' | 'BatchWriteItem';
 
+type TableSchema = (typeof tableSchemas)[keyof typeof tableSchemas];
+
 /** Deliveries is given by the ARN of its stream, which contains the name of the table. */
 const existingTable = (scope: Construct, nameOrStreamArn: string) => {
   const [, tableArn] = STREAM_ARN.exec(nameOrStreamArn) ?? [];
@@ -33,7 +35,7 @@ class ServiceTable extends Construct {
   constructor(
     scope: Construct,
     id: keyof Settings['existingTables'],
-    { partitionKey, sortKey, ttl }: (typeof tableSchemas)[keyof typeof tableSchemas],
+    { partitionKey, sortKey, ttl }: TableSchema,
     { existingTables, deletionProtection }: Settings,
     stream?: StreamViewType,
   ) {
@@ -63,27 +65,22 @@ class ServiceTable extends Construct {
   }
 }
 
-/** The DynamoDB tables of the service (docs/decisions/storage.md#tables). */
-export class Storage extends Construct {
-  readonly notifications: ServiceTable;
-  readonly accounts: ServiceTable;
-  readonly tokens: ServiceTable;
-  readonly deliveries: ServiceTable;
-  readonly audits: ServiceTable;
-  /** The stream of the Deliveries table, with old and new images. */
-  readonly streamArn: string;
+/** The DynamoDB tables of the service (docs/decisions/storage.md#tables), and the stream of Deliveries. */
+export const createStorage = (parent: Construct, settings: Settings) => {
+  const scope = new Construct(parent, 'Storage');
+  const create = (id: keyof Settings['existingTables'], schema: TableSchema, stream?: StreamViewType) =>
+    new ServiceTable(scope, id, schema, settings, stream);
+  const deliveries = create('Deliveries', tableSchemas.deliveries, StreamViewType.NEW_AND_OLD_IMAGES);
+  const { tableStreamArn: streamArn } = deliveries.table;
+  if (streamArn === undefined) throw new Error('The table Deliveries has no stream.');
+  return {
+    notifications: create('Notifications', tableSchemas.notifications),
+    accounts: create('Accounts', tableSchemas.accounts),
+    tokens: create('Tokens', tableSchemas.tokens),
+    deliveries,
+    audits: create('Audits', tableSchemas.audits),
+    streamArn,
+  };
+};
 
-  constructor(scope: Construct, id: string, settings: Settings) {
-    super(scope, id);
-    const { notifications, accounts, tokens, deliveries, audits } = tableSchemas;
-    const images = StreamViewType.NEW_AND_OLD_IMAGES;
-    this.notifications = new ServiceTable(this, 'Notifications', notifications, settings);
-    this.accounts = new ServiceTable(this, 'Accounts', accounts, settings);
-    this.tokens = new ServiceTable(this, 'Tokens', tokens, settings);
-    this.deliveries = new ServiceTable(this, 'Deliveries', deliveries, settings, images);
-    this.audits = new ServiceTable(this, 'Audits', audits, settings);
-    const { tableStreamArn } = this.deliveries.table;
-    if (tableStreamArn === undefined) throw new Error('The table Deliveries has no stream.');
-    this.streamArn = tableStreamArn;
-  }
-}
+export type Storage = ReturnType<typeof createStorage>;

@@ -1,12 +1,13 @@
 import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
 import { lru } from 'tiny-lru';
+import { createAuditLog } from '../adapters/audits/audit-log.ts';
 import { createDocumentClient, isDependencyFailure } from '../adapters/aws-client.ts';
 import { createThrottlingWatch, UnconfirmedChangeError } from '../adapters/dynamodb/errors.ts';
 import { errorTrace, logger } from '../adapters/logger.ts';
 import { count } from '../adapters/metrics.ts';
 import { createTokenReader, type TokenReader } from '../adapters/tokens/token-reader.ts';
-import { type ChangeContext, MAX_AUDIT_TEXT_LENGTH } from '../contracts/audit.ts';
+import { type AuditedEndpoint, type ChangeContext, MAX_AUDIT_TEXT_LENGTH } from '../contracts/audit.ts';
 import { type EndpointName, endpoints, isExtension, knownParameters, type Permission } from '../contracts/endpoints.ts';
 import { errorStatus } from '../contracts/errors.ts';
 import { replaceControls } from '../contracts/text.ts';
@@ -121,6 +122,12 @@ export const apiFunction = <Name extends EndpointName>(name: Name, { cachesToken
     endpoint: <Input>(parse: (request: ParsedRequest) => Input, act: Act<Input>) =>
       endpoint(name, authenticate, parse, act),
   };
+};
+
+/** The `apiFunction` of an operation that leaves audit entries. */
+export const auditedFunction = <Name extends AuditedEndpoint>(name: Name, options?: { cachesTokens: boolean }) => {
+  const created = apiFunction(name, options);
+  return { ...created, audits: createAuditLog(created.client, parseEnvironment<AuditedEndpoint>(name)) };
 };
 
 /** In tokens. */
