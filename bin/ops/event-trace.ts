@@ -1,8 +1,5 @@
 import type { Command } from 'commander';
-import {
-  createDestinationListReader,
-  MissingDestinationsError,
-} from '../../shared/adapters/deliveries/destination-list.ts';
+import { createDestinationListReader } from '../../shared/adapters/deliveries/destination-list.ts';
 import { deliveryKey, parseDeliveryPartition } from '../../shared/domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';
 import { eventIdTimeMs } from '../../shared/domain/event-time.ts';
@@ -59,12 +56,7 @@ const storedDestinations = async (
   eventId: string,
 ): Promise<string[]> => {
   const read = createDestinationListReader(documents, deployment.outputs.DeliveriesTable);
-  try {
-    return await read(deliveryKey({ tenant_id: tenant, event_id: eventId }, DEFAULT_NOTIFICATION_ID));
-  } catch (error) {
-    if (error instanceof MissingDestinationsError) return [];
-    throw error;
-  }
+  return (await read(deliveryKey({ tenant_id: tenant, event_id: eventId }, DEFAULT_NOTIFICATION_ID))) ?? [];
 };
 
 /**

@@ -72,8 +72,6 @@ const numberAttribute = (name: string, value: number): MessageAttributes => ({
   [name]: { DataType: 'Number', StringValue: String(value) },
 });
 
-const lockWaitAttributes = (count = 0): MessageAttributes => (count > 0 ? numberAttribute(LOCK_WAIT_COUNT, count) : {});
-
 export const packBatches = <Message extends OutgoingMessage>(messages: readonly Message[]): Message[][] => {
   const packed: Message[][] = [];
   let bytesLeft = 0;
@@ -139,7 +137,7 @@ export const createQueues = (client?: SQSClient, clock: Clock = Date.now) => {
       const seconds = Math.max(Math.ceil(waitMs / 1000), 0);
       const attributes: MessageAttributes = {
         ...(seconds > MAX_DELAY_SECONDS && numberAttribute(NEXT_ATTEMPT_AT_MS, Math.ceil(clock() + waitMs))),
-        ...lockWaitAttributes(waits),
+        ...(waits > 0 && numberAttribute(LOCK_WAIT_COUNT, waits)),
       };
       await sqs().send(
         new SendMessageCommand({

@@ -1,5 +1,5 @@
 import type { DeliveryFilter, DeliveryReader } from '../adapters/deliveries/delivery-reader.ts';
-import { MissingDestinationsError, type ReadDestinationList } from '../adapters/deliveries/destination-list.ts';
+import type { ReadDestinationList } from '../adapters/deliveries/destination-list.ts';
 import type { FailureReader, NotificationFailures } from '../adapters/deliveries/notification-failures.ts';
 import type { NotificationRepository } from '../adapters/notifications/notification-repository.ts';
 import { omitUnreadable, type TargetPage } from '../adapters/notifications/notification-targets.ts';
@@ -166,14 +166,8 @@ export const createDeliverySearch = (
     return { values, next: rest === undefined ? reached : (markers[values.length - 1] ?? null) };
   };
 
-  const destinationsOf = async (tenant: string, eventId: string): Promise<string[]> => {
-    try {
-      return await readDestinationList(deliveryKey({ tenant_id: tenant, event_id: eventId }, FIRST));
-    } catch (error) {
-      if (error instanceof MissingDestinationsError) return [];
-      throw error;
-    }
-  };
+  const destinationsOf = async (tenant: string, eventId: string): Promise<string[]> =>
+    (await readDestinationList(deliveryKey({ tenant_id: tenant, event_id: eventId }, FIRST))) ?? [];
 
   /**
    * Returns a page of an event's deliveries. Deleted notifications are found if the list of the event's destinations is

@@ -133,7 +133,10 @@ export const createEmailEventRecorder = (
   const recordProgress = async ({ eventType, mail, delivery, deliveryDelay }: EmailEvent): Promise<Counts> => {
     const key = keyFromTags(mail.tags);
     const timeMs = (eventType === 'Delivery' ? delivery : deliveryDelay)?.timestamp;
-    if (timeMs === undefined) return ignore();
+    if (timeMs === undefined) {
+      logger.warn('email event ignored');
+      return { email_events_ignored: 1 };
+    }
     const [recipient, stopSinceMs] = [recipientOf(mail), Number(mail.tags.stop?.[0])];
     if (eventType === 'Delivery' && recipient && stopSinceMs > 0) await stops.endBounce(recipient, stopSinceMs);
     if (!key) return {};
@@ -207,9 +210,4 @@ export const createEmailEventRecorder = (
     process: async ({ message, body: event }) =>
       isProblem(event) ? recordProblem(event, message) : recordProgress(event),
   });
-};
-
-const ignore = (): Counts => {
-  logger.warn('email event ignored');
-  return { email_events_ignored: 1 };
 };

@@ -21,15 +21,6 @@ const SORT_KEY = '0';
 
 const storedList = z.object({ notification_ids: z.array(z.string()) });
 
-/** The list of an event's destinations is not stored: dispatch could not write it, or it has expired. */
-export class MissingDestinationsError extends Error {
-  override readonly name = 'MissingDestinationsError';
-
-  constructor() {
-    super('The list of destinations is not stored.');
-  }
-}
-
 /** Stores the destinations of an event. The list of another plan of the same event replaces the first one. */
 export const createDestinationListWriter =
   (client: DynamoDBDocumentClient, table: string) =>
@@ -44,13 +35,13 @@ export const createDestinationListWriter =
   };
 export type WriteDestinationList = ReturnType<typeof createDestinationListWriter>;
 
+/** Reads the list by the key of any delivery. @returns undefined if dispatch could not write it, or it has expired */
 export const createDestinationListReader =
   (client: DynamoDBDocumentClient, table: string) =>
-  async (delivery: DeliveryKey): Promise<string[]> => {
+  async (delivery: DeliveryKey): Promise<string[] | undefined> => {
     const pk = destinationsPartition(parseDeliveryPartition(delivery.pk).tenant, hashPart(delivery));
     const item = await getItem(client, table, { pk, sk: SORT_KEY });
-    if (!item) throw new MissingDestinationsError();
-    return storedList.parse(item).notification_ids;
+    return item && storedList.parse(item).notification_ids;
   };
 
 export type ReadDestinationList = ReturnType<typeof createDestinationListReader>;

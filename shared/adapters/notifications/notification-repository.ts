@@ -103,12 +103,9 @@ type NewVersion<Others> = {
 };
 
 /** A replacement of a version. `entry` records it; the own secrets of a webhook are by default as before. */
-type Replacement = {
-  key: NotificationKey;
+type Replacement = Pick<NewVersion<unknown>, 'key' | 'attributes' | 'signingSecrets'> & {
   old: VersionedNotification['stored'];
-  attributes: NotificationAttributes;
   entry: TransactItem;
-  signingSecrets?: SigningSecrets | undefined;
 };
 
 type Condition = { ConditionExpression: string; ExpressionAttributeValues?: Item };
@@ -121,10 +118,15 @@ const isUnchanged = ({ version }: Item): Condition =>
 const versionOf = z.object({ version: z.string(), chunks: z.number() });
 
 /**
- * Each write is one transaction with the counter of the tenant, so copies of its requests have no effect. Chunks are
- * written before and deleted after it, and versions are never reused (docs/decisions/storage.md#large-notifications).
+ * What only reads uses `createNotificationReader` or `createTargetReader`: its bundle then has no writes. Each of these
+ * is one transaction with the counter of the tenant, so copies of its requests have no effect. Chunks are written
+ * before and deleted after it, and versions are never reused (docs/decisions/storage.md#large-notifications).
  */
-export const createNotificationWriter = (client: DynamoDBDocumentClient, table: string, clock: Clock) => {
+export const createNotificationRepository = (
+  client: DynamoDBDocumentClient,
+  table: string,
+  clock: Clock = Date.now,
+) => {
   /** Returns the version attributes of a target, unparsed, or undefined if the notification does not exist. */
   const readVersion = (key: NotificationKey): Promise<Item | undefined> =>
     getItem(client, table, targetKey(key), { ProjectionExpression: 'version, chunks' });
@@ -174,15 +176,6 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
     return true;
   };
 
-  const deleteNotification = async (key: NotificationKey, audit: Audit): Promise<boolean> => {
-    for (let attempt = 0; attempt < MAX_DELETE_ATTEMPTS; attempt++) {
-      const target = await readVersion(key);
-      if (!target) return attempt > 0;
-      if (await deleteVersion(key, target, audit)) return true;
-    }
-    throw unavailable();
-  };
-
   /** Returns the limit. @throws ServiceError forbiddenError if the tenant is at it */
   const readLimit = async (tenant: string, given: GivenLimit): Promise<number> => {
     const limitOf = typeof given === 'number' ? given : given();
@@ -215,6 +208,9 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
   const newId = createNotificationIds();
 
   return {
+    ...createNotificationReader(client, table, clock),
+    ...createTargetReader(client, table),
+
     /** Returns the new ID, or that of the first request. @throws ServiceError forbiddenError, idempotencyKeyReused */
     async create({ tenant, ...notification }: NewNotification & { tenant: string }): Promise<string> {
       const { request } = notification;
@@ -250,22 +246,16 @@ export const createNotificationWriter = (client: DynamoDBDocumentClient, table: 
 
     async delete(key: NotificationKey, audit: Audit): Promise<boolean> {
       if (!isStoredNotificationId(key.id)) return false;
-      return deleteNotification(key, audit);
+      for (let attempt = 0; attempt < MAX_DELETE_ATTEMPTS; attempt++) {
+        const target = await readVersion(key);
+        if (!target) return attempt > 0;
+        if (await deleteVersion(key, target, audit)) return true;
+      }
+      throw unavailable();
     },
   };
 };
 
 export type { NotificationKey, TargetReads, VersionedNotification };
-
-/** What only reads uses `createNotificationReader` or `createTargetReader`: its bundle then has no writes. */
-export const createNotificationRepository = (
-  client: DynamoDBDocumentClient,
-  table: string,
-  clock: Clock = Date.now,
-) => ({
-  ...createNotificationReader(client, table, clock),
-  ...createTargetReader(client, table),
-  ...createNotificationWriter(client, table, clock),
-});
 
 export type NotificationRepository = ReturnType<typeof createNotificationRepository>;

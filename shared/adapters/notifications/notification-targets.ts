@@ -67,13 +67,7 @@ export type TargetReads = {
 };
 
 /** Targets of a tenant by ID, and the ID after which the next ones follow; null after the last ones. */
-export type TargetPage = {
-  targets: DeliveryTarget[];
-  next: string | null;
-  readUnits: number;
-};
-
-const keyText = ({ tenant, id }: NotificationKey): string => `${id} ${tenant}`;
+export type TargetPage = { targets: DeliveryTarget[]; next: string | null; readUnits: number };
 
 const parse = (key: NotificationKey, item: Item): DeliveryTarget => {
   try {
@@ -83,38 +77,28 @@ const parse = (key: NotificationKey, item: Item): DeliveryTarget => {
   }
 };
 
-const readTargets = (
-  client: DynamoDBDocumentClient,
-  table: string,
-  keys: readonly NotificationKey[],
-  isConsistent: boolean,
-): TargetReads => {
-  const storedKeys = keys.filter(({ id }) => isStoredNotificationId(id));
-  const findItem = readEach(client, table, storedKeys.map(targetKey), TARGET_PROJECTION, isConsistent);
-  const found = new Map<string, Promise<DeliveryTarget | undefined>>();
-
-  const read = async (key: NotificationKey): Promise<DeliveryTarget | undefined> => {
-    const item = await findItem(targetKey(key));
-    return item && parse(key, item);
-  };
-
-  return {
-    async find(key) {
-      if (key.id === DEFAULT_NOTIFICATION_ID) return defaultNotification;
-      if (!isStoredNotificationId(key.id)) return undefined;
-      const text = keyText(key);
-      const target = found.get(text) ?? read(key);
-      found.set(text, target);
-      return target;
-    },
-  };
-};
-
 /** Creates the reads of delivery targets (table Notifications), strongly consistent unless a caller opts out. */
 export const createTargetReader = (client: DynamoDBDocumentClient, table: string) => ({
   /** Starts to read targets, also of several tenants: at half the price without `isConsistent`. */
-  targets: (keys: readonly NotificationKey[], { isConsistent = true } = {}): TargetReads =>
-    readTargets(client, table, keys, isConsistent),
+  targets(keys: readonly NotificationKey[], { isConsistent = true } = {}): TargetReads {
+    const storedKeys = keys.filter(({ id }) => isStoredNotificationId(id));
+    const findItem = readEach(client, table, storedKeys.map(targetKey), TARGET_PROJECTION, isConsistent);
+    const found = new Map<string, Promise<DeliveryTarget | undefined>>();
+    const read = async (key: NotificationKey): Promise<DeliveryTarget | undefined> => {
+      const item = await findItem(targetKey(key));
+      return item && parse(key, item);
+    };
+    return {
+      async find(key) {
+        if (key.id === DEFAULT_NOTIFICATION_ID) return defaultNotification;
+        if (!isStoredNotificationId(key.id)) return undefined;
+        const text = `${key.id} ${key.tenant}`;
+        const target = found.get(text) ?? read(key);
+        found.set(text, target);
+        return target;
+      },
+    };
+  },
 
   /** One query, 1 MB at most (AWS limit), the default notification last. `from`: an ID or any text to start above. */
   async listTargets(

@@ -1,8 +1,8 @@
 import pLimit from 'p-limit';
 import type { DeliveryReader } from '../../adapters/deliveries/delivery-reader.ts';
-import { MissingDestinationsError, type ReadDestinationList } from '../../adapters/deliveries/destination-list.ts';
+import type { ReadDestinationList } from '../../adapters/deliveries/destination-list.ts';
 import { MAX_BATCH_KEYS } from '../../adapters/dynamodb/read-each.ts';
-import { errorTrace, logger } from '../../adapters/logger.ts';
+import { logger } from '../../adapters/logger.ts';
 import type { NotificationRepository, TargetReads } from '../../adapters/notifications/notification-repository.ts';
 import { UnreadableNotificationError } from '../../adapters/notifications/notification-targets.ts';
 import type { PlanReport } from '../../contracts/delivery-report.ts';
@@ -149,14 +149,10 @@ export const createUnreachedEvents = (dependencies: UnreachedEventDependencies) 
 
   /** @returns undefined if the list has expired, 30 days after dispatch: what the event has reached is unknown */
   const readDestinations = async (record: DeliveryRecord): Promise<string[] | undefined> => {
-    try {
-      return await readDestinationList(record);
-    } catch (error) {
-      if (!(error instanceof MissingDestinationsError)) throw error;
-      const { tenant: tenant_id } = parseDeliveryPartition(record.pk);
-      logger.error('event not escalated', { tenant_id, event_id: record.event_id, ...errorTrace(error) });
-      return undefined;
-    }
+    const ids = await readDestinationList(record);
+    const { tenant: tenant_id } = parseDeliveryPartition(record.pk);
+    if (!ids) logger.error('event not escalated', { tenant_id, event_id: record.event_id });
+    return ids;
   };
 
   const escalate = async (

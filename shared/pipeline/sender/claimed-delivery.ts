@@ -105,14 +105,9 @@ export class ClaimedDelivery {
     return { kind: 'forwarded' };
   }
 
-  async cancel(): Promise<DeliveryResult> {
-    await this.write(withStatus(this.record, 'cancelled', this.nowMs, { last_reason: undefined }));
-    await this.markBounced();
-    return { kind: 'cancelled' };
-  }
-
-  async withhold(reason: WithheldReason): Promise<DeliveryResult> {
-    await this.write(withStatus(this.record, 'cancelled', this.nowMs, { withheld: reason }));
+  async cancel(withheld?: WithheldReason): Promise<DeliveryResult> {
+    const changes = withheld ? { withheld } : { last_reason: undefined };
+    await this.write(withStatus(this.record, 'cancelled', this.nowMs, changes));
     await this.markBounced();
     return { kind: 'cancelled' };
   }

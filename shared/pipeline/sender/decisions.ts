@@ -30,7 +30,7 @@ const superseded: Decision = async (delivery) => {
 /** Ends the delivery of an alert in shadow mode, which another system delivers. */
 const shadowed: Decision = async (delivery) => {
   if (!delivery.isShadowed) return undefined;
-  const result = await delivery.withhold('shadow');
+  const result = await delivery.cancel('shadow');
   await delivery.lock?.advance();
   return result;
 };
@@ -45,7 +45,7 @@ const muted: Decision = (delivery) => {
   if (isSummary || (job.isOrdered && event.state === 'OK')) return undefined;
   const atMs = isNotice(job.body) ? record.created_at_ms : (record.accepted_at_ms ?? accepted_at_ms);
   const isMuted = target.mutes?.some((period) => covers(period, atMs));
-  return isMuted ? delivery.withhold('muted') : undefined;
+  return isMuted ? delivery.cancel('muted') : undefined;
 };
 
 const expired: Decision = (delivery) =>
