@@ -7,29 +7,14 @@ const send = (method: string, path: string, prefer: string, body?: unknown) =>
   call(method, path, { token: client.token, body, headers: { prefer } });
 const applied = ({ headers }: { headers: Headers }) => headers.get('preference-applied');
 
-describe('a request with Prefer: handling=strict', () => {
-  it.each([
-    ['POST', '/notifications', { ...webhook, lable: 'a' }, 'lable: is an unknown attribute (did you mean label?)'],
-    ['PUT', '/notifications/{id}', { metdata: {} }, 'metdata: is an unknown attribute (did you mean metadata?)'],
-    ['POST', '/test-notification', { ...webhook, tpye: 'sms' }, 'tpye: is an unknown attribute (did you mean type?)'],
-    ['GET', '/notifications?limt=1', undefined, 'limt: is an unknown query parameter (did you mean limit?)'],
-    ['GET', '/notification_types?marker=smz', undefined, 'marker: must be the next_marker of a response'],
-  ])('returns 400 for unknown names and malformed markers: %s %s', async (method, path, body, details) => {
-    const id = await client.create(webhook);
-    const response = await send(method, path.replace('{id}', id), 'handling=strict', body);
-    expect(response.body).toMatchObject({ type: 'badRequest', code: 400, details });
-    expect(applied(response)).toBe('handling=strict');
-  });
-
-  it('accepts what responses return', async () => {
-    const id = await client.create(webhook);
-    const record = (await client.get(`/notifications/${id}`)).body;
-    const updated = await send('PUT', `/notifications/${id}?_who=a&_why=b`, 'handling=strict', record);
-    expect([updated.status, applied(updated)]).toEqual([204, 'handling=strict']);
-    const { metadata } = Object((await client.get('/notifications?limit=1')).body);
-    const next = await send('GET', metadata.next_href, 'handling=strict');
-    expect([next.status, applied(next)]).toEqual([200, 'handling=strict']);
-  });
+it('a request with Prefer: handling=strict accepts what responses return', async () => {
+  const id = await client.create(webhook);
+  const record = (await client.get(`/notifications/${id}`)).body;
+  const updated = await send('PUT', `/notifications/${id}?_who=a&_why=b`, 'handling=strict', record);
+  expect([updated.status, applied(updated)]).toEqual([204, 'handling=strict']);
+  const { metadata } = Object((await client.get('/notifications?limit=1')).body);
+  const next = await send('GET', metadata.next_href, 'handling=strict');
+  expect([next.status, applied(next)]).toEqual([200, 'handling=strict']);
 });
 
 it.each([

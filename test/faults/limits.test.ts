@@ -2,7 +2,6 @@
 import { describe, expect, it } from 'vitest';
 import { createAccountAdministration } from '../../shared/adapters/accounts/account-administration.ts';
 import { createTestCounter } from '../../shared/adapters/accounts/test-counter.ts';
-import { limitNames } from '../../shared/contracts/tenant-limits.ts';
 import { DEFAULT_NOTIFICATION_ID } from '../../shared/domain/notification-id.ts';
 import { webhook } from '../support/api.ts';
 import { auditIn } from '../support/audit.ts';
@@ -51,21 +50,6 @@ describe('limits against abuse', () => {
     const refused = await tester.post('/test-notification', { type: 'managed' });
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2']);
     expect(refused.body).toMatchObject({ details: 'at most 20 tests at a time in an account' });
-  });
-
-  it('are overridden for one tenant', async () => {
-    await harness.stayWithinDay();
-    const [limited, other] = [await harness.newClient(), await harness.newClient()];
-    const accounts = createAccountAdministration(harness.documents, harness.table('Accounts'));
-    const overrides = Object.fromEntries(limitNames.map((name, index) => [name, index + 1]));
-    await accounts.changeLimits(limited.tenant, overrides, auditIn(harness.table('Audits')));
-    expect((await limited.get('/account')).body).toMatchObject({
-      limits: { notifications: 1, tests_per_day: 2, redeliveries_per_day: 3, emails_per_day: 4, tokens: 100 },
-    });
-    expect((await other.get('/account')).body).toMatchObject({ limits: { tests_per_day: 3, emails_per_day: 2 } });
-    const id = await limited.create(webhook);
-    expect((await limited.post('/notifications', webhook)).status).toBe(403);
-    for (const status of [200, 200, 429]) expect((await limited.post(`/notifications/${id}/test`)).status).toBe(status);
   });
 });
 

@@ -10,22 +10,10 @@ const planned = { from_ms: NOW_MS + HOUR_MS, until_ms: NOW_MS + 2 * HOUR_MS };
 describe('account shadow', () => {
   it.each([
     ['starts now', 'on', undefined, { forMs: HOUR_MS }, { from_ms: NOW_MS, until_ms: NOW_MS + HOUR_MS }],
-    [
-      'starts at a given time, for an hour from then',
-      'on',
-      undefined,
-      { atMs: NOW_MS + HOUR_MS, forMs: HOUR_MS },
-      planned,
-    ],
+    ['starts at a given time, for an hour', 'on', undefined, { atMs: NOW_MS + HOUR_MS, forMs: HOUR_MS }, planned],
     ['starts earlier than planned', 'on', planned, { forMs: HOUR_MS }, { from_ms: NOW_MS, until_ms: NOW_MS + HOUR_MS }],
     ['stays on, for an hour from now', 'on', running, { forMs: HOUR_MS }, { ...running, until_ms: NOW_MS + HOUR_MS }],
-    [
-      'lasts 30 days at most',
-      'on',
-      undefined,
-      { forMs: 30 * DAY_MS },
-      { from_ms: NOW_MS, until_ms: NOW_MS + 30 * DAY_MS },
-    ],
+    ['lasts 30 days', 'on', undefined, { forMs: 30 * DAY_MS }, { from_ms: NOW_MS, until_ms: NOW_MS + 30 * DAY_MS }],
     ['ends in five seconds', 'off', running, {}, { ...running, until_ms: NOW_MS + 5_000 }],
     ['ends at a given time', 'off', running, { atMs: NOW_MS + HOUR_MS }, { ...running, until_ms: NOW_MS + HOUR_MS }],
     ['removes what is only planned', 'off', planned, {}, undefined],

@@ -1,7 +1,6 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import type { SQSRecord } from 'aws-lambda';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { createFailureReader } from '../../shared/adapters/deliveries/notification-failures.ts';
 import { logger } from '../../shared/adapters/logger.ts';
 import type { OutcomeTopic, PublishResult, TopicMessage } from '../../shared/adapters/outcome-topic.ts';
 import type { DeliveryHappening, DeliveryReport } from '../../shared/contracts/delivery-report.ts';
@@ -124,12 +123,7 @@ describe('a delivery that does not arrive', () => {
     ['only as unreached if it failed for a stop', 'failed', stopped, escalated],
     ['to contacts, and as unreached, if it failed', 'failed', failedRecord(), undelivered],
     ['only as unreached if it was cancelled', 'cancelled', ended('cancelled'), escalated],
-    [
-      'only as unreached if it is one to contacts',
-      'failed',
-      failedRecord({ type: 'technicalContactsEmail' }),
-      escalated,
-    ],
+    ['only as unreached if it is to contacts', 'failed', failedRecord({ type: 'technicalContactsEmail' }), escalated],
     ['only as unreached if it bounced', 'bounced', ended('bounced'), escalated],
     ['to nobody after a complaint: the stop has a notice of its own', 'complaint', ended('delivered'), []],
     ['to contacts after a reject', 'reject', ended('delivered'), ['contacts failing']],
@@ -194,10 +188,13 @@ describe('a delivery that does not arrive', () => {
       last_failed_at_ms: 1,
       last_reason: 'timeout',
     } satisfies DeliveryReport;
+    reporter.clock.nowMs += 300_000;
     expect(await reporter.report(eventReport(record, 'failed'), failures)).toEqual(['m0']);
     expect(reporter.returned).toEqual(['m0']);
     expect(kindsOf(reporter)).toEqual(['contacts undelivered']);
-    expect(metrics()).toMatchObject([{ function: 'report-deliveries', internal_errors: 1 }]);
+    expect(metrics()).toMatchObject([
+      { function: 'report-deliveries', internal_errors: 1, oldest_unprocessed_seconds: 300 },
+    ]);
   });
 });
 
@@ -311,29 +308,6 @@ describe('an outage', () => {
     await report('recovered', arrived(delivered, 1));
     expect(kinds()).toEqual(['failing']);
   });
-});
-
-it('failures are added to those of their notification', async () => {
-  const notification_id = newNotificationId();
-  const failures = {
-    kind: 'failures',
-    tenant_id: 'acme',
-    notification_id,
-    last_reason: 'timeout',
-  } as const;
-  await setUp().report(
-    { ...failures, failed_ids: ['a', 'b'], first_failed_at_ms: NOW_MS, last_failed_at_ms: NOW_MS + 1 },
-    {
-      ...failures,
-      failed_ids: ['b', 'c'],
-      first_failed_at_ms: NOW_MS + 2,
-      last_failed_at_ms: NOW_MS + 3,
-      last_reason: 'http_status',
-    },
-  );
-  const listed = createFailureReader(client, 'deliveries', () => NOW_MS).list('acme', notification_id, 1);
-  const [found] = (await Array.fromAsync(listed)).flat();
-  expect(found).toMatchObject({ notificationId: notification_id, failedCount: 3, lastFailedAtMs: NOW_MS + 3 });
 });
 
 it('a stop is notified of once, although its message has waited for two days', async () => {

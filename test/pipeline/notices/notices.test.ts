@@ -353,11 +353,7 @@ describe('the escalation of an alert that reached nobody', () => {
 });
 
 it.each([
-  [
-    3,
-    ['web-1: Disk', 'db: Load', 'al: a'],
-    'a summary of 3 alarms could not be delivered: web-1: Disk, db: Load, al: a',
-  ],
+  [3, ['web-1: Disk', 'db: Load', 'al'], 'a summary of 3 alarms could not be delivered: web-1: Disk, db: Load, al'],
   [312, ['web-1: Disk'], 'a summary of 312 alarms could not be delivered: web-1: Disk and 311 more'],
   [1, undefined, 'a summary of 1 alarm could not be delivered'],
 ])('the escalation of a summary of %i alarms names the first ones, %j', (alarm_count, alarm_names, problem) => {

@@ -59,12 +59,7 @@ describe('a stop', () => {
     ['to the contacts, of whom one remains', [ONE, OTHER], {}, [`contacts ${subject}`]],
     ['to the operators if no contact remains', [ONE], {}, [`managed ${subject}`]],
     ['to the operators if there are no contacts', [], {}, [`managed ${subject}`]],
-    [
-      'to the operators if the emails of the account are off',
-      [ONE, OTHER],
-      { isEmailOff: true },
-      [`managed ${subject}`],
-    ],
+    ['to the operators if emails of the account are off', [ONE, OTHER], { isEmailOff: true }, [`managed ${subject}`]],
     ['to nobody if it began more than a day ago', [ONE, OTHER], { reportedAtMs: NOW_MS + DAY_MS + 1 }, []],
   ])('is reported %s', async (_, contacts, options, expected) => {
     const { recipientOf, dependencies, environment, queued } = setUp(contacts, options);

@@ -124,13 +124,8 @@ describe('sendByHttp', () => {
 
   it.each([
     ['its host and path', (url: URL) => url.host + url.pathname, 'No: a.example.com:8443/feed/x1', {}],
-    [
-      'those of an operators’ endpoint',
-      (url: URL) => url.host,
-      NOT_SHOWN,
-      { endpoint: { name: 'the feed', faults: /^5..$/ } },
-    ],
-    ['that path', (url: URL) => url.pathname, NOT_SHOWN, { endpoint: { name: 'the feed', faults: /^5..$/ } }],
+    ['the operators’ host', (url: URL) => url.host, NOT_SHOWN, { endpoint: { name: 'the feed', faults: /^5..$/ } }],
+    ['the operators’ path', (url: URL) => url.pathname, NOT_SHOWN, { endpoint: { name: 'the feed', faults: /^5..$/ } }],
     ['its password', () => 'pass word', NOT_SHOWN, {}],
     ['its credentials', basic, NOT_SHOWN, {}],
   ])('shows of a response that repeats %s of the URL: %s', async (_, repeated, responseText, options) => {
