@@ -301,6 +301,13 @@ describe('an outage', () => {
     );
   });
 
+  it('that lasts has the notice of an undelivered alert on each day, also right after midnight', async () => {
+    const { report, of, at, kinds } = setUpOutage();
+    for (const minutes of [16 * 60, 18 * 60 - 0.01, 18 * 60 + 0.002])
+      await report('failed', of({ ...failedRecord(), updated_at_ms: at(minutes), last_failed_at_ms: at(minutes) }));
+    expect(kinds()).toEqual(['undelivered', 'undelivered']);
+  });
+
   it('of a content that SES rejects is none', async () => {
     const { report, of, arrived, kinds } = setUpOutage();
     const delivered = { ...of(pendingRecord({ type: 'email' })), last_failed_at_ms: NOW_MS - 1 };

@@ -138,13 +138,6 @@ describe('an escalation', () => {
     expect(queued.map(({ url }) => url)).toEqual(recipients);
   });
 
-  it('is queued once, also by another execution environment', async () => {
-    const record = failedRecord();
-    const all = [setUp(), setUp()];
-    for (const { escalate } of [...all, ...all]) await escalate(record);
-    expect(all.map(({ queued }) => queued.length)).toEqual([2, 0]);
-  });
-
   it('is queued once if its last destinations fail in different hours, and both are then reported', async () => {
     const event = newEvent();
     const ids = [newNotificationId(), newNotificationId()];
