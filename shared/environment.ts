@@ -1,19 +1,7 @@
 import type { EndpointName } from './contracts/endpoints.ts';
-import type { NotificationTypeId } from './contracts/notification-types.ts';
+import { type NotificationTypeId, notificationTypeIds } from './contracts/notification-types.ts';
 import { escalationModes } from './contracts/outcomes.ts';
-import {
-  booleanFlag,
-  commaSeparated,
-  nonEmptyString,
-  nonNegativeNumber,
-  numberByLimit,
-  oneOf,
-  optionalString,
-  optionalUrl,
-  stringByType,
-  url,
-  type Variable,
-} from './contracts/variables.ts';
+import { limitNames } from './contracts/tenant-limits.ts';
 
 /** The name of a Lambda function: the name of its file in `functions/` without the extension. */
 export type FunctionName =
@@ -29,6 +17,56 @@ export type FunctionName =
 export type SenderName = `send-${NotificationTypeId}`;
 
 export const senderName = <Type extends NotificationTypeId>(type: Type): `send-${Type}` => `send-${type}`;
+
+/* No zod schemas: every function parses its environment when it starts, and they took 3% of a cold start. */
+
+/** Optional if its value can be undefined. @throws Error */
+type Variable<Value> = (text: string | undefined) => Value;
+
+const invalid = (): never => {
+  throw new TypeError('The value of an environment variable is not valid.');
+};
+
+const nonEmptyString: Variable<string> = (text) => text || invalid();
+
+const optionalString: Variable<string | undefined> = (text) => (text === '' ? invalid() : text);
+
+const url: Variable<string> = (text) => (text && URL.canParse(text) ? text : invalid());
+
+const optionalUrl: Variable<string | undefined> = (text) => (text === undefined ? text : url(text));
+
+const nonNegativeNumber: Variable<number> = (text = '') => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : invalid());
+
+const oneOf =
+  <Value extends string>(...values: readonly Value[]): Variable<Value> =>
+  (text) =>
+    values.find((value) => value === text) ?? invalid();
+
+const booleanFlag: Variable<boolean> = (text) => oneOf('true', 'false')(text) === 'true';
+
+const commaSeparated: Variable<string[]> = (text = '') => text.split(',').filter(Boolean);
+
+const jsonRecord = <Key extends string, Value>(
+  keys: readonly Key[],
+  isValue: (value: unknown) => value is Value,
+): Variable<Record<Key, Value>> => {
+  const isRecord = (value: unknown): value is Record<Key, Value> => {
+    if (typeof value !== 'object' || value === null) return false;
+    const values = new Map<string, unknown>(Object.entries(value));
+    return values.size === keys.length && keys.every((key) => isValue(values.get(key)));
+  };
+  return (text = '') => {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : invalid();
+  };
+};
+
+const stringByType = jsonRecord(
+  notificationTypeIds,
+  (value): value is string => typeof value === 'string' && value !== '',
+);
+
+const numberByLimit = jsonRecord(limitNames, (value): value is number => typeof value === 'number');
 
 const tokens = { TOKENS_TABLE: nonEmptyString, TOKEN_CACHE_SECONDS: nonNegativeNumber };
 const notifications = { NOTIFICATIONS_TABLE: nonEmptyString };
