@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isJsonObject, parseJson } from '../../shared/contracts/json.ts';
-import { runs } from '../support/quick-run.ts';
+import { forAll } from '../support/quick-run.ts';
 
 const roundTrip = (text: string): string => JSON.stringify(parseJson(text));
 
@@ -73,12 +73,9 @@ const { json } = fc.letrec<{ json: { text: string; compact: string } }>((tie) =>
 
 describe('JSON', () => {
   it('survives a round trip with every digit of its numbers, in any notation and at any place', () => {
-    fc.assert(
-      fc.property(json, ({ text, compact }) => {
-        expect(roundTrip(text)).toBe(compact);
-      }),
-      { numRuns: runs(1_000) },
-    );
+    forAll(1_000)(json, ({ text, compact }) => {
+      expect(roundTrip(text)).toBe(compact);
+    });
   });
 
   it('is valid if and only if JSON.parse accepts it', () => {
@@ -96,20 +93,17 @@ describe('JSON', () => {
         return false;
       }
     };
-    fc.assert(
-      fc.property(
-        fc.oneof(
-          fc.array(token, { maxLength: 6 }).map((tokens) => tokens.join('')),
-          fc.tuple(json, fc.nat(), token).map(([{ text }, at, inserted]) => {
-            const position = at % (text.length + 1);
-            return text.slice(0, position) + inserted + text.slice(position);
-          }),
-        ),
-        (text) => {
-          expect(isAccepted(() => parseJson(text))).toBe(isAccepted(() => JSON.parse(text)));
-        },
+    forAll(2_000)(
+      fc.oneof(
+        fc.array(token, { maxLength: 6 }).map((tokens) => tokens.join('')),
+        fc.tuple(json, fc.nat(), token).map(([{ text }, at, inserted]) => {
+          const position = at % (text.length + 1);
+          return text.slice(0, position) + inserted + text.slice(position);
+        }),
       ),
-      { numRuns: runs(2_000) },
+      (text) => {
+        expect(isAccepted(() => parseJson(text))).toBe(isAccepted(() => JSON.parse(text)));
+      },
     );
   });
 });

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { parseChanges, parseDestination, parseNotification } from '../../shared/contracts/notification.ts';
 import { notificationTypeIds } from '../../shared/contracts/notification-types.ts';
 import { validDetails } from '../support/notifications.ts';
-import { runs } from '../support/quick-run.ts';
+import { forAll } from '../support/quick-run.ts';
 import { rejectionDetails } from '../support/rejection.ts';
 
 /** Text of 1 to `max` code points, except NUL. */
@@ -45,24 +45,19 @@ const anyBody = fc.oneof(
 );
 
 it('any valid notification is parsed without changes, with its keys in order, and is a valid destination for a test', () => {
-  fc.assert(
-    fc.property(notification, (body) => {
-      const { data } = parseNotification(JSON.parse(JSON.stringify(body)));
-      expect(data).toMatchObject({ label: body.label, type: body.type });
-      for (const details of [data?.details, parseDestination(body).data?.details])
-        expect(JSON.stringify(details)).toBe(JSON.stringify(body.details));
-      expect(JSON.stringify(data?.metadata)).toBe(JSON.stringify(body.metadata));
-    }),
-  );
+  forAll()(notification, (body) => {
+    const { data } = parseNotification(JSON.parse(JSON.stringify(body)));
+    expect(data).toMatchObject({ label: body.label, type: body.type });
+    for (const details of [data?.details, parseDestination(body).data?.details])
+      expect(JSON.stringify(details)).toBe(JSON.stringify(body.details));
+    expect(JSON.stringify(data?.metadata)).toBe(JSON.stringify(body.metadata));
+  });
 });
 
 it('any JSON value is accepted, or rejected with a message, and never throws', () => {
-  fc.assert(
-    fc.property(anyBody, (body) => {
-      for (const result of [parseNotification(body), parseDestination(body), parseChanges(body)]) {
-        expect(result.success || rejectionDetails(result)).toBeTruthy();
-      }
-    }),
-    { numRuns: runs(300) },
-  );
+  forAll(300)(anyBody, (body) => {
+    for (const result of [parseNotification(body), parseDestination(body), parseChanges(body)]) {
+      expect(result.success || rejectionDetails(result)).toBeTruthy();
+    }
+  });
 });

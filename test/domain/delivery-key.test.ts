@@ -11,7 +11,7 @@ import { addressHash } from '../../shared/domain/email-stop.ts';
 import { deliveryBody, deliveryBytes, sharedBody } from '../../shared/domain/new-delivery-message.ts';
 import { newNotificationId } from '../../shared/domain/notification-id.ts';
 import { alarmEvent, alertContent, EVENT_TIME_MS } from '../support/events.ts';
-import { runs } from '../support/quick-run.ts';
+import { forAll } from '../support/quick-run.ts';
 
 const id = newNotificationId();
 const keyText = (event: ReturnType<typeof alarmEvent>, notificationId: string) => {
@@ -32,23 +32,20 @@ const eventId = fc.oneof(
 describe('the key of a delivery record', () => {
   it('differs for another tenant, event or notification', () => {
     const other = newNotificationId();
-    fc.assert(
-      fc.property(
-        fc.tuple(tenant, eventId, fc.constantFrom(id, other)),
-        fc.tuple(tenant, eventId, fc.constantFrom(id, other)),
-        (left, right) => {
-          const isSame = JSON.stringify(left) === JSON.stringify(right);
-          const [a, b] = [left, right].map(([tenant_id, event_id, notification]) => {
-            const event = alarmEvent({ tenant_id, event_id });
-            return { key: keyText(event, notification), id: deliveryId(event, notification) };
-          });
-          expect(a?.key === b?.key).toBe(isSame);
-          expect(a?.id === b?.id).toBe(isSame);
-          // The ID is valid in any header.
-          expect(a?.id).toMatch(/^[0-9a-f]{32}$/);
-        },
-      ),
-      { numRuns: runs(500) },
+    forAll(500)(
+      fc.tuple(tenant, eventId, fc.constantFrom(id, other)),
+      fc.tuple(tenant, eventId, fc.constantFrom(id, other)),
+      (left, right) => {
+        const isSame = JSON.stringify(left) === JSON.stringify(right);
+        const [a, b] = [left, right].map(([tenant_id, event_id, notification]) => {
+          const event = alarmEvent({ tenant_id, event_id });
+          return { key: keyText(event, notification), id: deliveryId(event, notification) };
+        });
+        expect(a?.key === b?.key).toBe(isSame);
+        expect(a?.id === b?.id).toBe(isSame);
+        // The ID is valid in any header.
+        expect(a?.id).toMatch(/^[0-9a-f]{32}$/);
+      },
     );
   });
 
@@ -84,18 +81,16 @@ const envelopeBytes = (body: string): number => Buffer.byteLength(body.slice(0, 
 
 describe('the message of a delivery', () => {
   it('parses to the header and the payload of the event without its plan, for any IDs', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), fc.array(fc.string(), { maxLength: 3 }), (id, siblings) => {
-        const shared = sharedBody(alarmEvent({ notification_plan: plan }), { accepted_at_ms: EVENT_TIME_MS });
-        expect(parse(deliveryBody({ id }, shared, siblings))).toEqual({
-          notification_id: id,
-          siblings,
-          accepted_at_ms: EVENT_TIME_MS,
-          content_hash: hashOf(),
-          ...alertContent(alarmEvent()),
-        });
-      }),
-    );
+    forAll()(fc.string({ unit: 'binary' }), fc.array(fc.string(), { maxLength: 3 }), (id, siblings) => {
+      const shared = sharedBody(alarmEvent({ notification_plan: plan }), { accepted_at_ms: EVENT_TIME_MS });
+      expect(parse(deliveryBody({ id }, shared, siblings))).toEqual({
+        notification_id: id,
+        siblings,
+        accepted_at_ms: EVENT_TIME_MS,
+        content_hash: hashOf(),
+        ...alertContent(alarmEvent()),
+      });
+    });
   });
 
   it('contains numbers and keys of the event as they are written', () => {
@@ -111,19 +106,17 @@ describe('the message of a delivery', () => {
     const text = fc.string({
       unit: fc.constantFrom('a', 'ä', '😀', '\ufffe', '\uffff', '\ud800', '"', '\n', '\u0000'),
     });
-    fc.assert(
-      fc.property(text, text, fc.option(fc.array(text), { nil: undefined }), (label, id, siblings) => {
-        const event = alarmEvent({ alarm: { id: 'a', label } });
-        const shared = sharedBody(event, { accepted_at_ms: EVENT_TIME_MS });
-        const body = deliveryBody({ id }, shared, siblings);
-        expect(body.split('\n')).toHaveLength(2);
-        expect(JSON.parse(body)).toMatchObject({ notification_id: id, payload: { alarm: { label } } });
-        expect(Buffer.byteLength(body)).toBe(deliveryBytes({ id }, shared, siblings));
-        expect(isValidContent(body)).toBe(true);
-        expect(parse(body)).toMatchObject({ notification_id: id });
-        expect(parse(body).siblings).toEqual(siblings);
-      }),
-    );
+    forAll()(text, text, fc.option(fc.array(text), { nil: undefined }), (label, id, siblings) => {
+      const event = alarmEvent({ alarm: { id: 'a', label } });
+      const shared = sharedBody(event, { accepted_at_ms: EVENT_TIME_MS });
+      const body = deliveryBody({ id }, shared, siblings);
+      expect(body.split('\n')).toHaveLength(2);
+      expect(JSON.parse(body)).toMatchObject({ notification_id: id, payload: { alarm: { label } } });
+      expect(Buffer.byteLength(body)).toBe(deliveryBytes({ id }, shared, siblings));
+      expect(isValidContent(body)).toBe(true);
+      expect(parse(body)).toMatchObject({ notification_id: id });
+      expect(parse(body).siblings).toEqual(siblings);
+    });
   });
 
   it.each(['a', 'ä', '😀', '\uffff', '"', '\u0000', '\uffff\u200b'])(

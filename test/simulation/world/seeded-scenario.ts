@@ -1,7 +1,6 @@
 import { type NotificationTypeId, notificationTypeIds } from '../../../shared/contracts/notification-types.ts';
 import { escalationModes } from '../../../shared/contracts/outcomes.ts';
 import { integer, pick, type Random, randomOf } from '../engine/random.ts';
-import { contactsOf, limitedOf, summarizedOf } from './bounded-tenants.ts';
 import { accountActionsOf, recipientActionsOf, withUnwantedEmails } from './email-recipients.ts';
 import { limitChangesOf, operationsOf, privateWebhooksOf, unusualEventsOf } from './operations.ts';
 import {
@@ -25,13 +24,16 @@ import { addedRatesOf, frequentFaultOf, outageOf, ratesOf, streamFaultsOf } from
 import {
   attackOf,
   badAddressesOf,
+  contactsOf,
   incidentsOf,
   largePlanOf,
+  limitedOf,
   neighborOf,
   optedOutOf,
   rejectedOf,
   retypedOf,
   type SpecialTenant,
+  summarizedOf,
 } from './special-tenants.ts';
 import { twinsOf, withLateRepeats, withoutTimes } from './twins.ts';
 
