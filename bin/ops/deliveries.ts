@@ -80,7 +80,11 @@ const show = async (options: Options, command: Command): Promise<void> => {
       ? formatTable(found, deliveryColumns(found, tenant === undefined))
       : 'There are no such deliveries.',
     [
-      ...(retryNow ? [`Retried within 15 minutes: ${count} of ${records.length} deliveries.`] : []),
+      ...(retryNow
+        ? [
+            `Retried within 15 minutes, unless in progress or retried within an hour: ${count} of ${records.length} deliveries.`,
+          ]
+        : []),
       ...(records.length === limit ? ['There may be more: raise --limit.'] : []),
     ].join(' '),
   );
