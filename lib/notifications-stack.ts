@@ -226,8 +226,7 @@ const NEW_ACCOUNT_MEMORY_MB = 3_008;
 const addWarnings = (stack: Stack, settings: Settings): void => {
   const { lambdaConcurrencyQuota, memoryMb = 0, memoryMbByType, smsCountries, smsPerTenantPerDay } = settings;
   const maxConcurrency = maxConcurrencyOf(stack);
-  const aboveMemory = (name: string) =>
-    `${name} is above 3,008 MB, the limit of new AWS accounts: there, the deployment fails and rolls back until AWS has raised the limit (docs/operations.md#1-lambda-quotas).`;
+  const memory = { memoryMb, memoryMbByType: Math.max(0, ...Object.values(memoryMbByType)) };
   const warnings: [id: string, applies: boolean, message: string][] = [
     [
       'feedEndpoint',
@@ -259,12 +258,11 @@ const addWarnings = (stack: Stack, settings: Settings): void => {
       maxConcurrency >= lambdaConcurrencyQuota,
       `The event sources can use ${maxConcurrency} concurrent executions, and lambdaConcurrencyQuota is ${lambdaConcurrencyQuota}: under load Lambda throttles the senders, dispatch and the API. Request a higher quota and set lambdaConcurrencyQuota to it (docs/operations.md#1-lambda-quotas), or lower senderConcurrency, senderConcurrencyByType or dispatchConcurrency.`,
     ],
-    ['memoryMb', memoryMb > NEW_ACCOUNT_MEMORY_MB, aboveMemory('memoryMb')],
-    [
-      'memoryMbByType',
-      Object.values(memoryMbByType).some((memory) => memory > NEW_ACCOUNT_MEMORY_MB),
-      aboveMemory('memoryMbByType'),
-    ],
+    ...Object.entries(memory).map(([name, largest]): (typeof warnings)[number] => [
+      name,
+      largest > NEW_ACCOUNT_MEMORY_MB,
+      `${name} is above 3,008 MB, the limit of new AWS accounts: there, the deployment fails and rolls back until AWS has raised the limit (docs/operations.md#1-lambda-quotas).`,
+    ]),
   ];
   for (const [id, applies, message] of warnings) {
     if (applies) Annotations.of(stack).addWarningV2(`notifications:${id}`, message);

@@ -16,7 +16,7 @@ import { limitOfAlert, type MessageLimits } from './daily-limit.ts';
 import { createStopReports, type ReportStop } from './report-messages.ts';
 import { type RefusalOf, summarizingFunction } from './sender/summarize.ts';
 import type { SharedRate } from './shared-rate.ts';
-import { sendWithAws } from './transports/aws-call.ts';
+import { logAccepted, sendWithAws } from './transports/aws-call.ts';
 import { type EmailMessage, withFooter } from './transports/email-message.ts';
 
 export type EmailEnvironment = Pick<
@@ -133,10 +133,13 @@ export const createEmailSender = (
     };
     const sendOnce = async (): Promise<AttemptOutcome> => {
       const startedAtMs = clock();
-      const failure = await sendWithAws('ses', alert, (timeoutMs) => sendEmail(email, timeoutMs), 'email accepted');
-      if (!failure) return { result: 'delivered', explanation: 'Success: Email accepted for delivery' };
-      if (failure.cause === 'destination') await stopRejected(recipient, startedAtMs);
-      return failure;
+      const failure = await sendWithAws('ses', alert, (timeoutMs) => sendEmail(email, timeoutMs));
+      if (failure) {
+        if (failure.cause === 'destination') await stopRejected(recipient, startedAtMs);
+        return failure;
+      }
+      logAccepted('email accepted', alert);
+      return { result: 'delivered', explanation: 'Success: Email accepted for delivery' };
     };
     const send = async (): Promise<AttemptOutcome> => {
       const testedAtMs = stop && (await stops.claimTest(recipient, stop.sinceMs));

@@ -4,28 +4,30 @@ import { awsFailure } from '../../domain/aws-outcome.ts';
 import { sendTimeoutMs } from '../../domain/timeouts.ts';
 import type { Alert } from '../../domain/transport.ts';
 
-/**
- * Sends a message with SES or SNS. What uses quotas of the AWS account is logged
- * (docs/decisions/monitoring.md#what-is-logged).
- *
- * @returns undefined if it was accepted
- */
+/** Sends a message with SES or SNS. @returns undefined if it was accepted */
 export const sendWithAws = async (
   service: 'ses' | 'sns',
-  { event, notificationId, deliveryId, trace, timeLeft }: Alert,
+  { timeLeft }: Alert,
   send: (timeoutMs: number) => Promise<void>,
-  logged?: 'email accepted' | 'sms accepted',
 ): Promise<Failure | undefined> => {
   const timeoutMs = sendTimeoutMs(timeLeft);
   try {
     await send(timeoutMs);
+    return undefined;
   } catch (error) {
     return awsFailure(service, error);
   }
-  if (logged) {
-    const { tenant_id, event_id } = event;
-    const ids = { delivery_id: deliveryId, tenant_id, event_id, notification_id: notificationId, trace_id: trace?.id };
-    logger.info(logged, ids);
-  }
-  return undefined;
 };
+
+/** Accepted messages use quotas of the AWS account (docs/decisions/monitoring.md#what-is-logged). */
+export const logAccepted = (
+  message: 'email accepted' | 'sms accepted',
+  { event, notificationId, deliveryId, trace }: Alert,
+): void =>
+  logger.info(message, {
+    delivery_id: deliveryId,
+    tenant_id: event.tenant_id,
+    event_id: event.event_id,
+    notification_id: notificationId,
+    trace_id: trace?.id,
+  });

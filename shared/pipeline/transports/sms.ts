@@ -4,7 +4,7 @@ import type { Transport } from '../../domain/transport.ts';
 import type { ParsedEnvironment } from '../../environment.ts';
 import { limitOfAlert, type MessageLimits } from '../daily-limit.ts';
 import type { SharedRate } from '../shared-rate.ts';
-import { sendWithAws } from './aws-call.ts';
+import { logAccepted, sendWithAws } from './aws-call.ts';
 import { smsMessage, summarySms } from './sms-message.ts';
 
 export type SmsEnvironment = Pick<
@@ -35,8 +35,10 @@ export const createSmsTransport = (
     const send = async (): Promise<AttemptOutcome> => {
       const publish = (timeoutMs: number) =>
         publishSms(phoneNumber, summary ? summarySms(summary) : smsMessage(alert), settings, timeoutMs);
-      const failure = await sendWithAws('sns', alert, publish, 'sms accepted');
-      return failure ?? { result: 'delivered', explanation: 'Success: Text message accepted for delivery' };
+      const failure = await sendWithAws('sns', alert, publish);
+      if (failure) return failure;
+      logAccepted('sms accepted', alert);
+      return { result: 'delivered', explanation: 'Success: Text message accepted for delivery' };
     };
     return limitOfAlert(limits, alert)(event.tenant_id, () => sharedRate.send(alert, send));
   };
