@@ -15,11 +15,7 @@ const SETTINGS = {
   feedEndpoint: 'https://feed.test',
 };
 
-/**
- * Synthesizes the template once for all processes of a simulation, and once in a test run.
- *
- * @returns its file, and a function that deletes it
- */
+/** Synthesizes the template once for all processes of a simulation, and once in a test run. */
 export const writeTemplate = (): { file: string; remove: () => void } => {
   const directory = mkdtempSync(join(tmpdir(), 'simulation-'));
   const file = join(directory, 'template.json');

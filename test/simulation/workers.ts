@@ -70,11 +70,7 @@ export const useWorkers = async (template: string, use: (worker: SimulationWorke
 
 export type SeedsResult = { failed: SeedResult[]; runs: number; invocations: number; seconds: number; peakMb: number };
 
-/**
- * Makes a run for each seed or situation, in as many processes as the machine has cores.
- *
- * @param onResult called after each run
- */
+/** Makes a run for each seed or situation, in as many processes as the machine has cores. */
 export const runSeeds = async (
   template: string,
   seeds: Iterable<Seed>,

@@ -37,11 +37,7 @@ export const webhook = webhookNotification();
 /** Returns a unique tenant ID, so that tests can run concurrently. */
 export const newTenant = (): string => `tenant-${ulid()}`;
 
-/**
- * Connects to the API and the tables of a running stack.
- *
- * @param onResponse called with each response of the API, and with the path of its request relative to the base URL
- */
+/** Connects to the API and the tables of a running stack. `onResponse` gets paths relative to the base URL. */
 export const connectApi = (
   stack: RunningStack,
   onResponse: (method: string, path: string, response: ReceivedResponse) => void = () => undefined,

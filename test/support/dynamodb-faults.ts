@@ -15,9 +15,7 @@ const firstCalls = (times: number, skipped = 0) => {
 
 const transaction = z.object({ TransactItems: z.array(z.unknown()) });
 
-/**
- * Returns the error of a transaction that its last item cancels, or else the error of a request without transaction.
- */
+/** Returns the error of a transaction that its last item cancels, or else that of a request without transaction. */
 const itemError = (input: unknown, code: string, otherwise: DynamoDBServiceException): DynamoDBServiceException => {
   const items = transaction.safeParse(input).data?.TransactItems;
   if (!items) return otherwise;
@@ -49,10 +47,7 @@ const withErrors = (
   return client;
 };
 
-/**
- * Throttles `times` requests of a command, after `skipped` ones. By default it throttles all. A transaction is
- * cancelled by its last item.
- */
+/** Throttles `times` requests of a command, by default all, after `skipped` ones. */
 export const withThrottling = (
   client: DynamoDBDocumentClient,
   command: string,
@@ -74,10 +69,7 @@ export const withRejections = (
   return withErrors(client, command, () => new DynamoDBServiceException(rejection), times, skipped);
 };
 
-/**
- * Makes `times` requests of a command conflict with a transaction, after `skipped` ones. By default all of them
- * conflict. A transaction is cancelled by its last item.
- */
+/** Makes `times` requests of a command, by default all, conflict with a transaction, after `skipped` ones. */
 export const withConflicts = (
   client: DynamoDBDocumentClient,
   command: string,
@@ -89,10 +81,7 @@ export const withConflicts = (
   return withErrors(client, command, (input) => itemError(input, 'TransactionConflict', error()), times, skipped);
 };
 
-/**
- * Applies a request of a command, by default the first one, and loses its response, so that the SDK repeats it.
- * `meanwhile` runs before the repetition.
- */
+/** Applies a request of a command, by default the first, and loses its response: the SDK repeats it after `meanwhile`. */
 export const withLostResponse = (
   client: DynamoDBDocumentClient,
   command: string,

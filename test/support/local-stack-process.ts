@@ -33,11 +33,7 @@ export type LocalStackProcess = z.infer<typeof readyLine> & {
 
 const REPOSITORY = new URL('../..', import.meta.url);
 
-/**
- * Returns the arguments of `spawn` that run `npm start` with these options.
- *
- * @param directory where the stack keeps its files
- */
+/** Returns the arguments of `spawn` that run `npm start` with these options, and its files in a directory. */
 export const localStackCommand = (options: readonly string[], directory: string) => ({
   file: process.execPath,
   args: ['bin/start.ts', ...options],
@@ -46,12 +42,8 @@ export const localStackCommand = (options: readonly string[], directory: string)
 });
 
 /**
- * Starts a local stack and waits until it is ready.
- *
- * @param settings the settings of the CDK app
- * @param directory the directory for its files, in which the command line finds it; by default a new one, removed on
- * stop
- * @throws Error with its log if it does not start
+ * Starts a local stack with settings of the CDK app, and waits until it is ready. The command line finds it in the
+ * directory for its files, by default a new one, which is removed on stop. @throws Error with its log
  */
 export const startLocalStackProcess = async (
   settings: Readonly<Record<string, string>> = {},

@@ -11,11 +11,7 @@ const parseJson = (line: string): unknown => {
   }
 };
 
-/**
- * Captures standard output until `vi.restoreAllMocks()`, as in a function of a stack.
- *
- * @returns a function that returns the printed metrics in embedded metric format
- */
+/** Captures standard output until `vi.restoreAllMocks()`. @returns a function that returns the printed metrics */
 export const recordMetrics = (): (() => z.infer<typeof metricLine>[]) => {
   const lines: string[] = [];
   vi.stubEnv('STACK_NAME', 'local');

@@ -42,11 +42,8 @@ export const warningsOf = (context: Record<string, unknown>, stagesDirectory?: s
   );
 
 /**
- * Synthesizes the stack with these settings. Returns the stack, its template with the bytes of its file, and the logical
- * ID of each function by name.
- *
- * @param options.isChecked validates the template against the rules of CloudFormation, which takes a second
- * @throws Error if the validation fails
+ * Synthesizes the stack with these settings. `isChecked` validates the template against the rules of CloudFormation, which
+ * takes a second. @throws Error if that fails
  */
 export const synthesize = (settings: Record<string, unknown> = {}, { isChecked = false } = {}) => {
   const key = JSON.stringify([settings, isChecked]);

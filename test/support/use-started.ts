@@ -1,11 +1,8 @@
 import { afterAll, beforeAll } from 'vitest';
 
 /**
- * Starts something before the tests of a file or describe, and stops it after them. Nothing starts if all of them are
- * skipped, because vitest then calls no hook.
- *
- * @param start may read what an earlier call returned
- * @returns what `start` resolves to. Only hooks and tests can read it; earlier, reading a property throws an error
+ * Starts something before the tests of a file or describe, and stops it after them, unless all are skipped. Only hooks,
+ * tests and later calls can read what `start` resolves to; earlier, reading a property throws an error.
  */
 export const useStarted = <Value extends object>(
   start: () => Value | Promise<Value>,

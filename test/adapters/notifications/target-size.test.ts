@@ -15,9 +15,7 @@ const notifications = createNotificationRepository(client, 'notifications');
 /** The longest tenant name. */
 const tenant = 't'.repeat(128);
 
-/**
- * Returns the size of an attribute in bytes, as defined in the AWS documentation, "DynamoDB item sizes and formats".
- */
+/** The size of an attribute in bytes (AWS documentation, "DynamoDB item sizes and formats"). */
 const attributeBytes = ({ S, N, B, M }: AttributeValue): number => {
   if (S !== undefined) return Buffer.byteLength(S);
   if (N !== undefined) return Math.ceil(N.length / 2) + 1;
@@ -29,10 +27,7 @@ const attributeBytes = ({ S, N, B, M }: AttributeValue): number => {
 const bytesOf = (item: Record<string, AttributeValue>): number =>
   Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + attributeBytes(value), 0);
 
-/**
- * Returns the read units of a strongly consistent read of the target. DynamoDB charges for the whole item, regardless
- * of the projection.
- */
+/** Returns the read units of a strongly consistent read of the target: DynamoDB charges for the whole item. */
 const readUnits = async (attributes: NotificationAttributes): Promise<number> => {
   const id = await notifications.create({ tenant, attributes, audit });
   const { Item = {} } = await client.send(

@@ -3,10 +3,7 @@ import type { AwsResponse } from 'local-aws/aws-service.ts';
 import type { Clock } from 'local-aws/clock.ts';
 import type { Random } from './random.ts';
 
-/**
- * Who runs: an execution environment of a function, or the world around it. The replaced functions of Node.js find their
- * time, random numbers and variables here.
- */
+/** What the replaced functions of Node.js use: of an execution environment of a function, or of the world around it. */
 export type Context = {
   time: Clock;
   /** How far the clock is ahead of the world's, in ms. */

@@ -35,10 +35,7 @@ const route = (id: string, key: string, functionId: string) => ({
   },
 });
 
-/**
- * A small template as CDK synthesizes it: an API, a queue with a dead-letter queue, a table, a topic and three
- * functions.
- */
+/** A small template as CDK synthesizes it. */
 export const template = {
   Resources: {
     Role: { Type: 'AWS::IAM::Role', Properties: {} },
