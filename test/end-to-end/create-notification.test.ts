@@ -1,8 +1,8 @@
-import { describe, expect, inject, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { entries } from '../support/notifications.ts';
 import { until } from '../support/until.ts';
 import { useStarted } from '../support/use-started.ts';
-import { newClient, webhook } from './support/api.ts';
+import { newClient } from './support/api.ts';
 
 describe('creating a notification', () => {
   const client = useStarted(() => newClient('creator'));
@@ -13,16 +13,6 @@ describe('creating a notification', () => {
       const response = await client.post('/notifications', body);
       return response.status !== 503 && response;
     }, 1_000);
-
-  it('returns 201 with an empty body and the Location of the notification', async () => {
-    const response = await client.post('/notifications', webhook);
-    expect(response.status).toBe(201);
-    expect(response.text).toBe('');
-    const location = response.headers.get('location') ?? '';
-    expect(location).toMatch(new RegExp(`^${inject('stack').base_url}/notifications/nt[0-9A-Z]{26}$`));
-    const read = await client.get(location);
-    expect(read.body).toEqual({ id: location.split('/').at(-1), ...webhook });
-  });
 
   it('stores the largest allowed notification: 256 entries of 4,096 four-byte characters', async () => {
     const notification = {

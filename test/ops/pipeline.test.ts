@@ -395,17 +395,6 @@ describe('event check', () => {
   const example = async (...ids: string[]) => (await ops(['event', 'example', '--notification', ...ids])).out;
   const withId = (text: string, changes: object = {}) =>
     JSON.stringify({ ...JSON.parse(text), event_id: event, ...changes });
-  it('accepts an event that would be delivered to its plan, and sends nothing', async () => {
-    const input = await example(gone, 'ntTechnicalContactsEmail');
-    expect(await ops('event check -', { input })).toEqual({
-      code: 0,
-      out: 'Standard input is a valid alarm event. Its plan lists 2 notifications for this state change.\n',
-      err: '',
-    });
-    const id = z.object({ event_id: z.string() }).parse(JSON.parse(input)).event_id;
-    expect(await ops(['event', 'trace', id])).toMatchObject({ code: 1 });
-  });
-
   it('warns of a pager that gets no OK', async () => {
     const pager = await create('pager', 'incidentpager', { service_key: 'a'.repeat(32) });
     const router = await create('router', 'incidentrouter', { api_key: 'c0ffee00-1234-4abc-8def-123456789abc' });
