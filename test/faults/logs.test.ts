@@ -102,7 +102,7 @@ it('an error in a function appears on the local stack with TypeScript lines and 
   const [, source = '', lineNumber = ''] =
     /\n {4}at async Object\.find \((shared\/\S+\.ts):(\d+):\d+\)\n/.exec(line) ?? [];
   const code = readFileSync(join(root, source), 'utf8').split('\n')[Number(lineNumber) - 1];
-  expect(code).toContain('await client.send(new GetCommand');
+  expect(code).toContain('await getItem(client');
   expect(line).toMatch(/\n {4}at async shared\/\S+\.ts:\d+:\d+\n/);
   const error = await until(async () => errors.find((text) => text.includes(message)));
   expect(error).toMatch(/^\S+ Api-get-account ValidationException: the secret reason$/);
