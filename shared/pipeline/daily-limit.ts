@@ -94,9 +94,7 @@ const CACHE_SIZE = 1_000;
 
 const CACHE_MS = 60_000;
 
-/**
- * Of a type that is summarized above its limit (docs/decisions/deliveries.md#summaries), with as many summaries a day.
- */
+/** Of a type that is summarized above its limit (docs/decisions/deliveries.md#summaries). */
 export const createMessageLimits = (counters: Counters, type: 'email' | 'sms', limitOf: LimitOf) => {
   const limits: MessageLimits = {
     alerts: createDailyLimit(counters, type, limitOf, { above: 'summarize' }),

@@ -133,9 +133,7 @@ type OptOutDependencies = {
   clock?: Clock;
 };
 
-/**
- * The page of docs/decisions/opt-out.md. GET and HEAD have no effect: mail services open links before recipients do.
- */
+/** The page of docs/decisions/opt-out.md. GET has no effect: mail services open links before recipients do. */
 export const createOptOutHandler = ({
   optOutKeys,
   stops,

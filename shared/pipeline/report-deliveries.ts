@@ -62,10 +62,7 @@ const topicMessageOf = (outcome: DeliveryOutcome) => {
   return { body: serializeBody(outcome), attributes: { tenant_id, type, status } };
 };
 
-/**
- * Creates the handler of the queue of delivery reports (docs/decisions/notices.md#reports). It decides by the records
- * as it reads them, so messages may be late, repeated and in any order.
- */
+/** The handler of the queue of reports (docs/decisions/notices.md#reports). The records as it reads them decide. */
 export const createDeliveryReporter = (
   client: DynamoDBDocumentClient,
   queues: Pick<Queues, 'changeVisibility' | 'sendDelayed'>,

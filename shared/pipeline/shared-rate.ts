@@ -29,9 +29,8 @@ const isThrottled = (outcome: AttemptOutcome): boolean =>
   outcome.result === 'throttled' && outcome.reason === 'throttled' && outcome.nothingSent === true;
 
 /**
- * The fair use of a rate of SES or SNS, kept by each environment (docs/decisions/deliveries.md#shared-rate). A share is
- * the sends of the last 2 to 4 s divided by their tenants, at least four. A single tenant has half, because others use
- * other environments.
+ * The fair use of a rate of SES or SNS (docs/decisions/deliveries.md#shared-rate). A share is the sends of the last 2
+ * to 4 s divided by their tenants, at least four. A single tenant has half, because others use other environments.
  */
 export const createSharedRate = ({ clock = Date.now, sleep, random = Math.random }: SharedRateOptions = {}) => {
   let period = 0;
@@ -62,9 +61,7 @@ export const createSharedRate = ({ clock = Date.now, sleep, random = Math.random
   };
 
   return {
-    /**
-     * Sends a message. While AWS throttles it and the tenant is below its share, sends it again while there is time.
-     */
+    /** While AWS throttles it and the tenant is below its share, sends it again while there is time. */
     async send(alert: Alert, sendOnce: () => Promise<AttemptOutcome>): Promise<AttemptOutcome> {
       const { event, notificationId, timeLeft } = alert;
       const { tenant_id: tenant } = event;

@@ -114,8 +114,8 @@ export const createAccountAdministration = (client: DynamoDBDocumentClient, tabl
     },
 
     /**
-     * Returns the new secret; the replaced one also signs for 24 hours. Of two concurrent requests one fails, or
-     * returns the other's secret with `canJoin`. @throws ConcurrentRotationError, UnconfirmedChangeError
+     * Returns the new secret. Of two concurrent requests one fails, or returns the other's. @throws
+     * ConcurrentRotationError
      */
     async rotateSecret(tenant: string, audit: Audit, { canJoin = false }: { canJoin?: boolean } = {}): Promise<string> {
       const secret = newSigningSecret();

@@ -148,9 +148,7 @@ export const createAccountRepository = (client: DynamoDBDocumentClient, table: s
     isEmailOff: async (tenant: string): Promise<boolean> =>
       (await cached(tenant).account).email_off_since_ms !== undefined,
 
-    /**
-     * Whether alerts of an event are withheld. In shadow mode, this reads the account: none is withheld after its end.
-     */
+    /** In shadow mode, this reads the account: none is withheld after its end. */
     async isShadowed(tenant: string, acceptedAtMs: number): Promise<boolean> {
       if (cache.get(tenant)?.isInShadowMode) cache.delete(tenant);
       const { shadow, ended_shadows: ended = [] } = await cached(tenant).account;

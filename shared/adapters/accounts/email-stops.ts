@@ -57,10 +57,7 @@ const ttlOf = (state: MailboxState, nowMs: number): number | undefined =>
 /** Returns the changes of an item at a time, or undefined if there are none. */
 type Decide = (state: MailboxState, nowMs: number) => MailboxState | undefined;
 
-/**
- * Stops of emails (table Accounts, docs/decisions/opt-out.md), one item per tenant and mailbox. A change depends on the
- * item that it was decided by, so it may be applied twice or late.
- */
+/** Stops of emails (table Accounts, docs/decisions/opt-out.md). Changes depend on the item, so they may be repeated. */
 export const createEmailStops = (client: DynamoDBDocumentClient, table: string, clock: Clock = Date.now) => {
   const update = createConditionalUpdate(client, table);
 

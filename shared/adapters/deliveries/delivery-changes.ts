@@ -29,8 +29,7 @@ export const createDeliveryChanges = (client: DynamoDBDocumentClient, table: str
     },
 
     /**
-     * Records what SES reported, whatever the status. Safe to apply twice. `bounced`: the hash of the address that the
-     * email did not reach. @returns the record as stored, if it exists
+     * Safe to apply twice. `bounced`: the hash of the address that the email did not reach. @returns the stored record
      */
     async recordEmailReport(
       key: DeliveryKey,

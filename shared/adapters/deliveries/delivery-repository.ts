@@ -44,9 +44,7 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
   };
 
   return {
-    /**
-     * Claims a delivery for one attempt. A new one costs one conditional write, which returns the record if it fails.
-     */
+    /** Claims a delivery for one attempt. A new one costs one write, which returns the record if it fails. */
     async claim(first: DeliveryRecord, nowMs: number): Promise<Claim> {
       const created = await orExisting(() =>
         client.send(
@@ -90,9 +88,8 @@ export const createDeliveryRepository = (client: DynamoDBDocumentClient, table: 
     },
 
     /**
-     * Sets `bounced` if the delivery has ended and every recipient that accepted has bounced. Whoever wrote one of
-     * these facts calls this with the record as stored: writes of an item have an order, so one of them finds all
-     * facts.
+     * Whoever wrote that a delivery has ended, or that a recipient bounced, calls this with the record as stored:
+     * writes of an item have an order, so one of them finds all facts.
      */
     async markBounced(stored: DeliveryRecord, nowMs: number): Promise<DeliveryRecord> {
       let current = stored;

@@ -21,9 +21,7 @@ export const failurePosition = (failedAtMs: number, recordKey: Pick<DeliveryKey,
   `${sortableTime(failedAtMs)}#${hashPart(recordKey)}`;
 
 export const createFailedMessages = (client: DynamoDBDocumentClient, table: string) => ({
-  /**
-   * Safe to apply twice. A copy that arrives after the delete is ignored: the record has another round or failure time.
-   */
+  /** Safe to apply twice. A copy that arrives after the delete is ignored: the record has another round. */
   async put({
     recordKey,
     failedAtMs,

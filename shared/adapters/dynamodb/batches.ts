@@ -12,9 +12,7 @@ const MAX_BATCH_WRITES = 25;
 const MAX_ATTEMPTS = 8;
 const backoffMs = (attempt: number): number => Math.min(25 * 2 ** attempt, 1_000) * (0.5 + Math.random() / 2);
 
-/**
- * Reads items by distinct keys, strongly consistent. @throws ServiceError serviceUnavailable if some stay unprocessed
- */
+/** Reads items by distinct keys, strongly consistent. @throws ServiceError serviceUnavailable */
 export const batchGet = async (
   client: DynamoDBDocumentClient,
   table: string,

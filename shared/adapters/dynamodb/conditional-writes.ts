@@ -35,8 +35,7 @@ const isContention = (error: unknown): boolean => {
 };
 
 /**
- * Repeats a write while another transaction uses one of its items, which the SDK does not. @throws
- * TransactionContentionError
+ * Repeats a write while another transaction uses an item, which the SDK does not. @throws TransactionContentionError
  */
 export const retryConflicts = <Output>(write: () => Promise<Output>): Promise<Output> => {
   const recoversAtMs = performance.now() + RECOVERY_MS;

@@ -28,10 +28,9 @@ const keyText = ({ pk, sk }: Item): string => `${pk}\n${sk}`;
 type Unresolved = { missing: Read[]; unprocessed: Read[] };
 
 /**
- * Starts to read items by key. Each key resolves independently, so a throttled partition neither delays nor fails other
- * items; unprocessed keys are read once more. Not `isConsistent` costs half and can lack recent writes: a missing item
- * is then read again, consistent. `projection` includes `pk` and `sk`. @throws UnprocessedKeyError or the error of the
- * request
+ * Starts to read items by key. Each key resolves independently, so a throttled partition neither delays nor fails
+ * others; unprocessed keys are read once more. Not `isConsistent` costs half: only a missing item is read again,
+ * consistent. `projection` includes `pk` and `sk`. @throws UnprocessedKeyError or the error of the request
  */
 export const readEach = (
   client: DynamoDBDocumentClient,

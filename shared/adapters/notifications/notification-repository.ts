@@ -22,8 +22,7 @@ import { createTargetReader, type TargetReads, targetKey } from './notification-
 
 /*
  * The first response of each `Idempotency-Key` (table Notifications, docs/decisions/storage.md#idempotency-keys): pk
- * `idempotency#<tenant>`, sk <hash of the key>. The hash of the body includes the key, so that no body can be guessed
- * from it.
+ * `idempotency#<tenant>`, sk <hash of the key>. The hash of the body includes the key, which nothing stores.
  */
 
 export type IdempotentRequest = { key: string; body: string };

@@ -172,10 +172,7 @@ const exchange = (
     request.end(body);
   });
 
-/**
- * The HTTP client of the senders (docs/decisions/outbound.md#outbound-http): one timeout for the whole request, no
- * redirects, proxy or decompression.
- */
+/** The HTTP client of the senders (docs/decisions/outbound.md#outbound-http): one timeout, no redirects, no proxy. */
 export const createHttpClient = ({
   isAllowed,
   resolve = systemResolve,

@@ -14,9 +14,8 @@ type Sends = { timeouts: number; answers: number };
 const areSlow = ({ timeouts, answers }: Sends): boolean => timeouts >= MIN_TIMEOUTS && timeouts > answers;
 
 /**
- * The slow tenants of an execution environment (docs/decisions/deliveries.md#slow-tenants): while five sends timed out
- * in the last 30 s, more than were answered, then, until an answer, for up to 90 s at random, so that environments do
- * not try again at the same time.
+ * The slow tenants of an environment (docs/decisions/deliveries.md#slow-tenants): while five sends timed out in the
+ * last 30 s, more than were answered, then, until an answer, for up to 90 s, at random so that environments try apart.
  */
 export const createSlowTenants = (clock: Clock = Date.now, random: () => number = Math.random) => {
   /** The sends by slot, seconds since the epoch, oldest first. */

@@ -152,9 +152,8 @@ export const createTokenRepository = (client: DynamoDBDocumentClient, table: str
   });
 
   /**
-   * Revokes the tokens that `select` returns. The first transaction revokes all of them in the list, so that none
-   * issues a token. It and the next ones delete what earlier revocations left and then these, not what is issued
-   * meanwhile.
+   * The first transaction revokes all in the list, so that none issues a token. It and the next ones delete what
+   * earlier revocations left and then these, not what is issued meanwhile.
    */
   const revokeSelected = async (
     tenant: string,

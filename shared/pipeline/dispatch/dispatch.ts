@@ -168,9 +168,7 @@ export const createDispatch = (
     }
   };
 
-  /**
-   * Acknowledges an event, or returns it if something was not sent: the claims make deliveries that were duplicates.
-   */
+  /** Acknowledges an event, or returns it if something was not sent: what was sent becomes a duplicate. */
   const finishEvent = async (fannedOut: FannedOut<EventMessage>): Promise<MessageResult> => {
     const { planned, isIncomplete, hasInternalError } = fannedOut;
     const { message } = planned;
@@ -227,9 +225,7 @@ export const createDispatch = (
     };
   };
 
-  /**
-   * Small messages, then those with the smallest deliveries, come first. An event is started if there is time for it.
-   */
+  /** Small messages, then those with the smallest deliveries, come first, while there is time for them. */
   const runPass = async (messages: readonly SQSRecord[]) => {
     const startedAtMs = clock();
     const hasTimeFor = (bytes: number): boolean =>

@@ -63,8 +63,7 @@ const createOutbox = (queues: Pick<Queues, 'sendAll'>, urls: Record<Notification
 };
 
 /**
- * Queues a delivery for each notification. Events that are passed together share reads and batches, and none waits for
- * the reads of another. Never rejects.
+ * Queues a delivery for each notification. Events share reads and batches, and none waits for another. Never rejects.
  */
 export const createFanOut = (
   notifications: Pick<NotificationRepository, 'targets'>,
@@ -111,10 +110,7 @@ export const createFanOut = (
     return !isThrottled;
   };
 
-  /**
-   * Before the first delivery: one that fails needs the list, with the IDs that do not exist. If it cannot be stored,
-   * senders cannot record deliveries either.
-   */
+  /** Before the first delivery: one that fails needs the list. Without it, senders cannot record deliveries either. */
   const storeDestinations = (planned: PlannedEvent): Promise<void> =>
     withTimeout(writeDestinationList(planned.shared.header, planned.ids, clock()), MAX_LIST_MS);
 

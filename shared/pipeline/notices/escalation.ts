@@ -74,9 +74,7 @@ export const createEscalation = (
     `${noticeId}${isToOperators ? ' operators' : ''}`;
 
   return {
-    /**
-     * Whether escalations are enabled, and this one, to the operators too, or the limit of the day was not sent yet.
-     */
+    /** Whether escalations are enabled, and this one or the limit of the day was not sent yet, to the operators too. */
     async isDue(event: EventHeader, atMs: number): Promise<boolean> {
       const id = unreachedNoticeId(event, atMs);
       if (mode === 'off' || notices.isQueued(id, toOperators)) return false;

@@ -68,14 +68,9 @@ const summaryKey = (record: DeliveryRecord): DeliveryKey[] => {
 
 const hasNoRecord = ({ record }: Destination): number => (record ? 0 : 1);
 
-/**
- * Creates the check whether an event has reached none of its destinations (docs/decisions/notices.md#nobody-reached).
- */
+/** Creates the check whether an event has reached nobody (docs/decisions/notices.md#nobody-reached). */
 const createUnreachedCheck = ({ notifications, deliveries, random, scale }: UnreachedEventDependencies) => {
-  /**
-   * If a summary lists the alert, and it has reached nobody before, the record is that of the summary: until that is
-   * final, the alert may arrive.
-   */
+  /** If a summary lists the alert, the record is that of the summary: until that is final, the alert may arrive. */
   const readRecords = async (keys: readonly DeliveryKey[]) => {
     const found = await deliveries.readReadable(keys);
     const summaries = await deliveries.readReadable(found.records.flatMap(summaryKey));
@@ -112,9 +107,8 @@ const createUnreachedCheck = ({ notifications, deliveries, random, scale }: Unre
   };
 
   /**
-   * Reads 100 destinations at a time, up to the first one that the alert has reached or may reach soon. The start is
-   * random, so that deliveries that fail one after the other find such a destination early. @throws ServiceError
-   * serviceUnavailable, UnprocessedKeyError or the SDK's error
+   * Up to the first one that the alert has reached or may reach soon. The start is random, so that deliveries that fail
+   * one after the other find it early. @throws ServiceError serviceUnavailable, UnprocessedKeyError, the SDK's error
    */
   return async (
     tenant: string,

@@ -11,9 +11,7 @@ import { type DeliveryJob, persist, type SenderDependencies } from './delivery-j
 export type HeldLock = {
   /** The times of the newest delivered event, if it is newer than the one of the job. */
   newer: EventTime | undefined;
-  /**
-   * Why the lock does not record that the event was delivered. Its message must be received again before an older one.
-   */
+  /** Why the lock does not record the delivery. Its message must be received again before an older one. */
   error: unknown;
   /** Records in the lock that the event was delivered, and releases it. Never rejects. */
   advance: () => Promise<void>;

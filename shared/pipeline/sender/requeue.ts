@@ -31,9 +31,7 @@ export const sendCopy = async (
   await queues.sendDelayed(url, copy, waitMs);
 };
 
-/**
- * The jobs that a tenant made due (docs/decisions/deliveries.md#retry-now). Never rejects: what is unread is not due.
- */
+/** The jobs that a tenant made due (docs/decisions/deliveries.md#retry-now). Never rejects. */
 export const findDue = async (
   { type, deliveries, clock }: Pick<SenderDependencies, 'type' | 'deliveries' | 'clock'>,
   jobs: readonly DeliveryJob[],

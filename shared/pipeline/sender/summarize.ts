@@ -41,10 +41,7 @@ const isReceivedAgain = ({ attributes }: SQSRecord): boolean => attributes.Appro
 
 const hasSummaries = (type: NotificationTypeId): boolean => notificationTypes[type].summarizedAfter !== null;
 
-/**
- * What senders decide about summaries (docs/decisions/deliveries.md#summaries): an alert is sent at once, or listed in
- * the summary of its window.
- */
+/** An alert is sent at once, or listed in the summary of its window (docs/decisions/deliveries.md#summaries). */
 export const createSummaries = (
   { type, accounts, queues, queueUrls, retryQueueUrl, clock }: SenderDependencies,
   summarizedAlerts: SummarizedAlerts,
@@ -91,9 +88,7 @@ export const createSummaries = (
     return summary;
   };
 
-  /**
-   * A type without summaries cannot read the alerts: the escalation says how many alarms there are, and their state.
-   */
+  /** A type without summaries cannot read the alerts: the escalation says how many alarms there are. */
   const forwarded: Decision = async (delivery) => {
     const { isSummary, notification } = delivery;
     const isUnsent = isSummary && notification && !hasSummaries(notification.type);

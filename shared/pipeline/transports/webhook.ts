@@ -55,9 +55,7 @@ const signingKey = (secret: string): KeyObject => {
 
 export type WebhookSigners = { token?: string | undefined; secrets: readonly string[] };
 
-/**
- * The token (docs/api.md#webhook-headers) and a Standard Webhooks 1.0.0 signature per secret, by one ID in all retries.
- */
+/** The token (docs/api.md#webhook-headers) and a Standard Webhooks 1.0.0 signature per secret. */
 export const webhookHeaders = (
   { token, secrets }: WebhookSigners,
   deliveryId: string,
