@@ -195,7 +195,7 @@ export const noticesAreJustified: Rule = {
         DAY_MS,
         1,
         ({ kind, notification, arrival: { text } }) =>
-          `${kind} ${notification ?? /limit (\w+) of this day/.exec(text)?.[1] ?? /Emails to .*/.exec(text)?.[0]} ${/^Reason: .*/m.exec(text)?.[0]}`,
+          `${kind} ${notification ?? /limit (\w+) of this day/.exec(text)?.[1] ?? /Emails to .*/.exec(text)?.[0]} ${/^Nothing is sent by email to .*/m.exec(text)?.[0]}`,
         observations,
       ),
       ...tooManyNotices(
