@@ -69,7 +69,6 @@ export const webhookPayload = (event: AlarmEvent) => ({
   tenant_id: event.tenant_id,
 });
 
-/** The list for each state. */
 export const planLists = { OK: 'ok_state', WARNING: 'warning_state', CRITICAL: 'critical_state' } as const;
 
 const listKeys = ['critical_state', 'warning_state', 'ok_state'] as const;
@@ -107,7 +106,6 @@ export const checkPlan = (plan: unknown, state: unknown): EventFindings => {
   };
 };
 
-/** Of a valid plan, without duplicates. */
 export const listedNotifications = (plan: unknown, state: keyof typeof planLists): string[] => {
   const key = planLists[state];
   const list = isJsonObject(plan) && Object.hasOwn(plan, key) ? plan[key] : undefined;

@@ -46,7 +46,6 @@ const emailReportAttributes = {
   /** What SES last reported other than a delivery or a delay, and when. */
   email_report: z.optional(z.enum(emailReportKinds)),
   email_reported_at_ms: z.optional(z.number()),
-  /** When the server of a recipient last accepted an email. */
   confirmed_at_ms: z.optional(z.number()),
   /** When SES last reported that a server has not yet accepted one. */
   delayed_at_ms: z.optional(z.number()),
@@ -118,7 +117,6 @@ export const deliveryRecord = z.object({
   /** Present if the alert failed for minutes, or ended without arriving (`withReportedAlert`). */
   alert: z.optional(reportedAlert),
   notice: z.optional(z.enum(noticeKinds)),
-  /** The event ID of the summary that lists the alert. */
   summary_id: z.optional(z.string()),
   /** In a summary: the number of its alarms when it was last sent, and the names of the first, most severe first. */
   alarm_count: z.optional(z.number()),

@@ -12,7 +12,6 @@ const page = ['limit', 'marker'] as const;
 
 const deliveryQuery = [...page, 'event_id', 'alarm_id', 'entity_id', 'from', 'to', 'status'] as const;
 
-/** The nine operations that existing clients use. */
 const interfaceEndpoints = {
   'create-notification': { method: 'POST', path: '/notifications', permission: 'create' },
   'list-notifications': { method: 'GET', path: '/notifications', permission: 'read', query: [...page, 'id'] },

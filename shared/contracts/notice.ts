@@ -18,9 +18,7 @@ export const noticeContent = z.object({
   kind: z.enum(noticeKinds),
   subject: z.string(),
   paragraphs: z.array(z.string()),
-  /** Most important first. */
   facts: z.array(fact),
-  /** What each command does, and the command to copy. */
   commands: z.optional(z.array(z.tuple([z.string(), z.string()]))),
 });
 export type NoticeContent = z.infer<typeof noticeContent>;

@@ -106,7 +106,6 @@ export const factLines = (rows: readonly Fact[], timeText?: TimeText): string =>
     .map(([name, text]) => `${name}: ${text}`)
     .join('\n');
 
-/** They come last. */
 const idNames = ['ID', 'Event'];
 
 /** Returns the facts that come before the commands of a notice, and the IDs that come after them. */
@@ -120,7 +119,6 @@ export const LINK_TEXT = 'Open the alarm';
 export const linkLines = (alarmUrl: string | undefined): string[] =>
   alarmUrl === undefined ? [] : [`${LINK_TEXT}: ${alarmUrl}`];
 
-/** As plain text, without its subject. */
 export const noticeText = (notice: NoticeContent, alarmUrl?: string, timeText?: TimeText): string => {
   const { first, ids } = noticeFacts(notice);
   const { paragraphs, commands = [] } = notice;
@@ -135,7 +133,6 @@ export const noticeText = (notice: NoticeContent, alarmUrl?: string, timeText?: 
     .join('\n\n');
 };
 
-/** With its line breaks. */
 export const statusText = ({ details: { status } }: Pick<AlarmEvent, 'details'>): string | undefined =>
   typeof status === 'string' ? multiLine(status) || undefined : scalar(status);
 

@@ -6,7 +6,6 @@ export type Failure = {
   result: 'throttled' | 'transient' | 'permanent';
   reason: FailureReason;
   cause: FailureCause;
-  /** Of HTTP. */
   status?: number | undefined;
   /** Of a failed connection or AWS call, such as `ECONNREFUSED`. */
   code?: string | undefined;
@@ -35,7 +34,6 @@ export type AttemptOutcome = ({ result: 'delivered'; status?: number | undefined
   shown?: Pick<TestResult, 'request' | 'warnings'> | undefined;
 };
 
-/** By default with the cause `destination`. */
 export const failed = (
   result: Failure['result'],
   reason: FailureReason,
@@ -50,7 +48,6 @@ export type DeliveryResult = {
   attempt?: AttemptOutcome;
   /** Ms since the epoch, if it is this attempt, and nothing postponed it. */
   firstAttemptAtMs?: number | undefined;
-  /** Of a dead letter. */
   cause?: FailureCause;
   /** Superseded although SQS accepted the event more than 60 s after the newer one. */
   hasOlderTimestamp?: boolean;

@@ -48,7 +48,6 @@ export type MailboxState = {
   resume_count?: number | undefined;
 };
 
-/** The first one applies. */
 export const stopsAt = (state: MailboxState, nowMs: number): EmailStop[] => {
   const { opted_out_at_ms, complained_at_ms, bounced_at_ms, bounced_until_ms = 0 } = state;
   const sinceMs = {

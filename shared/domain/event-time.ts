@@ -1,7 +1,6 @@
 import { MAX_TIME_MS, MIN_TIME_MS } from '../contracts/collection.ts';
 import { asNumber } from '../contracts/json.ts';
 
-/** In ms since the epoch. */
 export type EventTime = {
   /** When the alarm's state changed, by the clock of the producer; undefined if the event has no valid time. */
   producedAtMs: number | undefined;
@@ -56,7 +55,6 @@ export const readEventTime = (
   };
 };
 
-/** The best known time at which the alarm's state changed. */
 export const changedAtMs = ({ producedAtMs, acceptedAtMs }: EventTime): number => producedAtMs ?? acceptedAtMs;
 
 /** By the producer's times or else when SQS accepted the events (docs/decisions/deliveries.md#incident-order). */

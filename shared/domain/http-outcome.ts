@@ -3,7 +3,6 @@ import { type AttemptOutcome, failed } from './attempt-outcome.ts';
 import { HOUR_MS } from './time.ts';
 import type { Alert } from './transport.ts';
 
-/** What determines the outcome. */
 export type HttpResponse = {
   status: number;
   retryAfter: string | undefined;
@@ -12,7 +11,6 @@ export type HttpResponse = {
   wasResent?: true;
 };
 
-/** The first matching rule applies. */
 type Rule = {
   readonly status: RegExp;
   readonly withRetryAfter?: true;
@@ -25,7 +23,6 @@ type Rule = {
 
 /** What the responses of a type mean (docs/decisions/formats.md#http-outcomes). */
 export type HttpResponses = {
-  /** The message of a test that succeeds. */
   readonly success: string;
   /** What a test that fails says was expected. */
   readonly expected: string;

@@ -16,9 +16,7 @@ export const incidentKey = ({
 
 /** The event that holds a lock, or did when its worker crashed. Times are ms since the epoch. */
 export type LockingEvent = {
-  /** The producer's time. */
   event_at_ms?: number | undefined;
-  /** When SQS accepted the event. */
   accepted_at_ms: number;
   /** When the event was claimed; the first time, if its worker crashes repeatedly. */
   since_ms: number;

@@ -20,7 +20,6 @@ const RESERVED_BYTES = 2_048;
 /** The end of every message body of an event, which is serialized once. */
 export type SharedBody = {
   tail: MessageBody;
-  /** Of `tail` in UTF-8. */
   bytes: number;
   header: EventHeader;
   /** Digest of what destinations can get of the event, to detect another event with the same ID. */

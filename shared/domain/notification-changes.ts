@@ -6,7 +6,6 @@ import { maskedRequest } from '../contracts/webhook-request.ts';
 import { defaultNotificationFixed } from './errors.ts';
 import { DEFAULT_NOTIFICATION_ID } from './notification-id.ts';
 
-/** As responses contain it. */
 export const maskedRecord = (id: string, attributes: NotificationAttributes): NotificationRecord => ({
   id,
   ...attributes,

@@ -11,7 +11,6 @@ export type DeliveryTarget = { id: string } & Pick<Destination, 'type' | 'detail
     /** JSON, for `parseStoredRequest`. */
     webhookRequest?: string | undefined;
     ordered?: true | undefined;
-    /** The last one is last. */
     mutes?: readonly WithheldPeriod[] | undefined;
     signingSecrets?: SigningSecrets | undefined;
     /** For lists of deliveries. Absent of a notification that is not stored. */

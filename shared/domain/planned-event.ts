@@ -32,7 +32,6 @@ const noDeliveryReason = (event: AlarmEvent, ids: readonly string[]): NoDelivery
 export type PlannedEvent = {
   shared: SharedBody;
   ids: readonly string[];
-  /** When SQS accepted the event, ms since the epoch. */
   acceptedAtMs: number;
   correlation: Correlation;
   warnings: readonly string[];
@@ -40,18 +39,15 @@ export type PlannedEvent = {
   noDelivery: NoDeliveryReason | undefined;
 };
 
-/** Why a message is no event, and who must fix it. */
 export type InvalidEvent = EventFindings & {
   reason: Extract<FailureReason, 'malformed' | 'too_large' | 'too_many_notifications'>;
   cause: Exclude<DeadLetterCause, 'destination'>;
   ids: EventIds;
 };
 
-/** What dispatch knows of a message in addition to its body. */
 export type ReceivedMessage = {
   /** Its trace applies if the event itself has none. */
   correlation?: Correlation;
-  /** Ms since the epoch. */
   receivedAtMs?: number;
   /** Whether the schedule of heartbeats, and no producer, has sent it. */
   canBeHeartbeat?: boolean;

@@ -2,7 +2,6 @@ import { type DeliveryRecord, isMuted, isShadow } from './delivery-record.ts';
 import { isWaiting } from './delivery-status.ts';
 import { MINUTE_MS } from './time.ts';
 
-/** The progress of a redelivery that takes several requests. */
 export type RedeliveryCursor = {
   /** When its first request began, ms since the epoch. Later failures are not redelivered. */
   beganAtMs: number;

@@ -32,7 +32,6 @@ export const withNewSecret = (secrets: SigningSecrets, secret: string, nowMs: nu
 export const withoutSecret = (secrets: SigningSecrets | undefined, nowMs: number): SigningSecrets | undefined =>
   secrets?.current === undefined ? secrets : { retired: withRetired(secrets, nowMs) };
 
-/** The current secret is first. */
 export const signersAt = (secrets: SigningSecrets, nowMs: number): { secrets: string[]; isAccountSigning: boolean } => {
   const { current, account_until_ms: untilMs = 0 } = secrets;
   return {

@@ -23,7 +23,6 @@ export type SummaryWindow = {
   reason: string;
 };
 
-/** Windows start at multiples of their length. */
 const windowAt = (timeMs: number, minutes: number) => {
   const lengthMs = minutes * MINUTE_MS;
   const startMs = startOf(lengthMs, timeMs);
@@ -80,12 +79,10 @@ const MAX_LISTED_NAME_LENGTH = 120;
 const MAX_LISTED_ALARM_LENGTH = 60;
 const MAX_LISTED_STATUS_LENGTH = 120;
 
-/** As its newest alert shows it. */
 export type SummarizedAlarm = {
   incident: string;
   name: string;
   state: AlarmState;
-  /** Empty if the alert has none. */
   status: string;
   /** When the alarm's state changed, ms since the epoch. */
   atMs: number;
@@ -118,7 +115,6 @@ const MAX_LISTED_BYTES = 90_000;
 /** Bounded, because a sender may hold a hundred of them. */
 export type Summary = {
   alarmCounts: Record<AlarmState, number>;
-  /** The number of further alarms, which were not read. */
   unread: number;
   /** Most severe first, then the one that has been so for longest. */
   alarms: Pick<SummarizedAlarm, 'name' | 'state' | 'status' | 'atMs'>[];
@@ -131,7 +127,6 @@ export const alarmCount = ({ alarmCounts, unread }: Summary): number =>
 
 const formatCount = (count: number): string => count.toLocaleString('en-US');
 
-/** Such as `1 alarm`, `1,200 alarms`. */
 export const plural = (count: number, noun: string): string => `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 
 /** Such as `12 alarms: 5 CRITICAL, 7 OK`. */

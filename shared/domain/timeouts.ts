@@ -6,7 +6,6 @@ export const SEND_TIMEOUT_MS = 15_000;
 /** Reserved for writing the record after a send. */
 const TIME_TO_RECORD_MS = 2_000;
 
-/** Before the function times out. */
 export const MIN_TIME_TO_SEND_MS = SEND_TIMEOUT_MS + TIME_TO_RECORD_MS;
 
 /** Enough for a send and its writes; also the maximum of an integration of an HTTP API. */

@@ -35,7 +35,6 @@ const entryOf = (value: unknown, key: string): unknown => {
 
 const placeholderValue = ({ path }: Placeholder, values: unknown): unknown => path.reduce(entryOf, values) ?? null;
 
-/** Those without a value, or null, each once. */
 export const placeholdersWithoutValue = (template: unknown, alert: RenderedAlert): string[] => {
   const values = valuesOf(alert);
   const placeholders = parseBodyTemplate(template).filter((part) => typeof part !== 'string');
