@@ -1,5 +1,4 @@
-import { createOutboundClient } from '../shared/adapters/outbound-http/circuit-breaker.ts';
-import { createSlowTenants } from '../shared/adapters/outbound-http/slow-tenants.ts';
+import { createOutboundClient, createSlowTenants } from '../shared/adapters/outbound-http/circuit-breaker.ts';
 import { anyAddress } from '../shared/domain/egress.ts';
 import { decisionsWithoutSummaries } from '../shared/pipeline/sender/decisions.ts';
 import { senderFunction } from '../shared/pipeline/sender/sender.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { createSlowTenants } from '../../../shared/adapters/outbound-http/circuit-breaker.ts';
 import { RequestTimeoutError } from '../../../shared/adapters/outbound-http/http-client.ts';
-import { createSlowTenants } from '../../../shared/adapters/outbound-http/slow-tenants.ts';
 import { testClock } from '../../support/test-clock.ts';
 
 /** @param random the random number that extends the slow state: by default not at all */

@@ -25,7 +25,7 @@ import { DAY_MS, HOUR_MS } from '../../../shared/domain/time.ts';
 import { noticeTable, summaryProblem } from '../../../shared/pipeline/notices/notice-table.ts';
 import { emailMessage } from '../../../shared/pipeline/transports/email-message.ts';
 import { operatorMessage } from '../../../shared/pipeline/transports/managed.ts';
-import { smsMessage } from '../../../shared/pipeline/transports/sms-message.ts';
+import { smsMessage } from '../../../shared/pipeline/transports/sms.ts';
 import { alarmEvent, alarmHeader, headerOf, readDelivery } from '../../support/events.ts';
 import { runs } from '../../support/quick-run.ts';
 import { wordsOf } from '../../support/words-of-html.ts';

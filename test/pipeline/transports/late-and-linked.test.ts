@@ -8,7 +8,7 @@ import { emailMessage } from '../../../shared/pipeline/transports/email-message.
 import { pagerEvent, pagerEventV2 } from '../../../shared/pipeline/transports/incidentpager.ts';
 import { routerEvent } from '../../../shared/pipeline/transports/incidentrouter.ts';
 import { operatorMessage } from '../../../shared/pipeline/transports/managed.ts';
-import { smsMessage } from '../../../shared/pipeline/transports/sms-message.ts';
+import { smsMessage } from '../../../shared/pipeline/transports/sms.ts';
 import { alert } from '../../support/alert.ts';
 import { alarmEvent, alertContent } from '../../support/events.ts';
 

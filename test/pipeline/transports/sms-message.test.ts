@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { SegmentedMessage } from 'sms-segments-calculator';
 import { describe, expect, it } from 'vitest';
-import { smsMessage } from '../../../shared/pipeline/transports/sms-message.ts';
+import { smsMessage } from '../../../shared/pipeline/transports/sms.ts';
 import { alarmHeader } from '../../support/events.ts';
 import { runs } from '../../support/quick-run.ts';
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { NoticeContent } from '../../../shared/contracts/notice.ts';
 import { type SummarizedAlarm, type Summary, statesBySeverity, summaryOf } from '../../../shared/domain/summary.ts';
 import { summaryEmail } from '../../../shared/pipeline/transports/email-message.ts';
-import { summarySms } from '../../../shared/pipeline/transports/sms-message.ts';
+import { summarySms } from '../../../shared/pipeline/transports/sms.ts';
 import { wordsOf } from '../../support/words-of-html.ts';
 
 const SEEN_MS = Date.UTC(2026, 0, 1, 12, 3, 4);
