@@ -1,6 +1,6 @@
 import { createAccountAdministration } from '../shared/adapters/accounts/account-administration.ts';
-import { createDeliveryChanges } from '../shared/adapters/deliveries/delivery-changes.ts';
 import { createDeliveryReader } from '../shared/adapters/deliveries/delivery-reader.ts';
+import { createDeliveryChanges } from '../shared/adapters/deliveries/delivery-repository.ts';
 import { createFailedMessageList } from '../shared/adapters/deliveries/failed-message-list.ts';
 import { createCounters } from '../shared/adapters/dynamodb/counters.ts';
 import { createTargetReader } from '../shared/adapters/notifications/notification-targets.ts';

@@ -1,6 +1,6 @@
 import type { LimitOf } from '../adapters/accounts/account-repository.ts';
-import type { DeliveryChanges } from '../adapters/deliveries/delivery-changes.ts';
 import type { DeliveryFilter, DeliveryReader } from '../adapters/deliveries/delivery-reader.ts';
+import type { DeliveryChanges } from '../adapters/deliveries/delivery-repository.ts';
 import type { FailedMessage, FailedMessageList } from '../adapters/deliveries/failed-message-list.ts';
 import { type Counters, dailyCounter, takeUpTo } from '../adapters/dynamodb/counters.ts';
 import type { TransactItem } from '../adapters/dynamodb/transactions.ts';

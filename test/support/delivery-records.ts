@@ -1,7 +1,9 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { createDeliveryChanges } from '../../shared/adapters/deliveries/delivery-changes.ts';
 import { createDeliveryReader } from '../../shared/adapters/deliveries/delivery-reader.ts';
-import { createDeliveryRepository } from '../../shared/adapters/deliveries/delivery-repository.ts';
+import {
+  createDeliveryChanges,
+  createDeliveryRepository,
+} from '../../shared/adapters/deliveries/delivery-repository.ts';
 import { batchWrite } from '../../shared/adapters/dynamodb/batches.ts';
 import { deliveryKey } from '../../shared/domain/delivery-key.ts';
 import type { DeliveryRecord } from '../../shared/domain/delivery-record.ts';

@@ -4,7 +4,7 @@ import { type EmailStop, mailboxHash, type Recipient } from '../../../shared/dom
 import { DAY_MS } from '../../../shared/domain/time.ts';
 import { createNoticeQueue } from '../../../shared/pipeline/notices/notice-queue.ts';
 import { MAX_STOP_NOTICES_PER_DAY, noticeTable } from '../../../shared/pipeline/notices/notice-table.ts';
-import { createStopNotices, type StopNoticeDependencies } from '../../../shared/pipeline/notices/stop-notice.ts';
+import { createStopNotices, type StopNoticeDependencies } from '../../../shared/pipeline/report-deliveries.ts';
 import { useDatabase } from '../../support/dynamodb.ts';
 import { readDelivery } from '../../support/events.ts';
 import { reportEnvironment } from '../../support/report-environment.ts';
