@@ -12,7 +12,6 @@ const deploymentContext = z.looseObject({ stage: z.string().optional(), ...targe
 
 /**
  * Returns the deployment that a CDK context describes: the settings of its `stage`, and its own, which take precedence.
- *
  * @throws Error with one sentence if the stage or its file is invalid
  */
 export const readDeployment = (context: Readonly<Record<string, unknown>>, stagesDirectory?: string) => {

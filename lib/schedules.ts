@@ -51,7 +51,6 @@ const scheduleCall = (
  * Puts an alarm event on the queue of alarm events every five minutes (setting `heartbeatUrl`,
  * docs/decisions/monitoring.md#heartbeat). It calls `SendMessage`, because the queue targets of EventBridge Scheduler
  * support no message group on a standard queue.
- *
  * @returns also the ID of the role: SQS reports it as the sender, so that no producer can send heartbeats
  */
 export const createHeartbeat = (parent: Construct, queue: Queue): { schedule: Schedule; roleId: string } => {

@@ -46,7 +46,6 @@ export const stageNames = (directory = STAGES_DIRECTORY): string[] =>
 
 /**
  * Reads a stage from `bin/stages/<name>.json`.
- *
  * @throws Error with one sentence if there is no such stage, if its file is invalid, or if another stage has the same
  * target: deploying one would then replace the other
  */
@@ -65,7 +64,6 @@ export const readStage = (name: string, directory = STAGES_DIRECTORY): Stage => 
 /**
  * Returns the stage that describes a stack, or undefined if no stage file does. An account or region that is not given
  * may be that of the stage. A stage with the placeholder account describes no stack.
- *
  * @throws Error with one sentence if a stage file is invalid
  */
 export const stageOfStack = (

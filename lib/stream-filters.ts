@@ -11,7 +11,6 @@ const present = text({ exists: true });
 /**
  * Returns the patterns of the writes in which `changeOf` finds something, as far as a filter can tell, which does not
  * compare images. Records that match none cost nothing.
- *
  * @param hasOutcomes whether every end of a delivery is published
  */
 export const streamFilters = (hasOutcomes: boolean): object[] => [

@@ -17,7 +17,6 @@ import { type DeliverySelection, takeFitting, takePage } from './request.ts';
 /**
  * Creates the function that returns a page of a notification's deliveries, newest first. The marker of a page is that of
  * the last record before it (docs/decisions/api.md#delivery-history). `withResponses` adds those of the destination.
- *
  * @throws ServiceError 400 if the marker is malformed; 404 if the tenant has neither the notification nor a record of it
  */
 export const createDeliveryHistory =
@@ -92,7 +91,6 @@ type Search = { tenant: string; withResponses: boolean; limit: number; timeLeft:
  *
  *   `<ID>-<history marker>` continues with the notification, below this record
  *   `<ID>-<other ID>`       of an event: the record of the other one lists its destinations
- *
  * @throws ServiceError 400
  */
 const parseMarker = (marker: string): { id: string; rest: string | undefined } => {
@@ -107,7 +105,6 @@ const notificationIdOf = ({ pk }: DeliveryRecord): string => parseDeliveryPartit
 /**
  * Creates the search for deliveries across the notifications of a tenant, by ID of the notification, then newest first
  * (docs/decisions/api.md#delivery-search). A page can be empty although there is a next one.
- *
  * @throws ServiceError 400 if the marker is malformed
  */
 export const createDeliverySearch = (

@@ -64,7 +64,6 @@ export const changeContext = (request: ApiRequest, { token: { id, label } }: Cal
 
 /**
  * That of an extension is always strict, any other one by preference (docs/decisions/api.md#leniency).
- *
  * @throws ServiceError 400 with all unknown query parameters of a strict request
  */
 const parsedRequest = (name: EndpointName, request: ApiRequest, context: CallerContext): ParsedRequest => {
@@ -105,7 +104,6 @@ export const endpoint = <Input>(
 /**
  * Returns what the function of an operation needs: its parsed environment, a DynamoDB client, and `endpoint` with its
  * name and authentication.
- *
  * @param cachesTokens false for a function that changes tokens, which reads the token for each request
  */
 export const apiFunction = <Name extends EndpointName>(name: Name, { cachesTokens = true } = {}) => {
@@ -224,7 +222,6 @@ const isWord = (text: string): boolean => TOKEN.test(text) || QUOTED.test(text);
  * Returns the values of the preferences in a `Prefer` header (RFC 7240, section 2) by their names in lower case. Of a
  * repeated preference the first one counts. A value that is absent is empty. Parameters are ignored, because those of
  * `handling` and `return` mean nothing, and so is what is malformed.
- *
  * @param header the values of all `Prefer` headers, joined by commas, as API Gateway does
  */
 export const parsePreferences = (header = ''): ReadonlyMap<string, string> => {

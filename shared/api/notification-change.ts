@@ -40,7 +40,6 @@ export type NotificationChange = {
 /**
  * Creates the change of a notification with optimistic concurrency: it writes what `change` returns, with its audit entry,
  * unless another request changed the notification meanwhile (docs/decisions/api.md#partial-updates).
- *
  * @throws ServiceError 403, 404, 503 if every attempt conflicts with another change, and what `change` throws
  */
 const createNotificationChange =
@@ -67,7 +66,6 @@ const createNotificationChange =
 /**
  * Creates the update of a notification: it merges the changes and validates the result. An update that changes nothing
  * writes nothing. A URL that was stored may stay.
- *
  * @throws ServiceError 400, 403, 404, 413, or 503 if every attempt conflicts with another change
  */
 export const createNotificationUpdate = (
@@ -101,7 +99,6 @@ const changeOf = (
 
 /**
  * Creates the changes of a notification's own signing secret (docs/api.md#own-signing-secrets).
- *
  * @throws ServiceError 400 if it is no webhook, 403, 404, or 503 if every attempt conflicts with another change
  */
 export const createSigningSecretChanges = (

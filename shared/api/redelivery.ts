@@ -130,7 +130,6 @@ const withinRequest = (messages: readonly FailedMessage[], count: number, bytes:
 /**
  * Creates the redelivery of failed deliveries, oldest failure first. However often its message is sent, a delivery
  * starts one new round, because its record accepts only the next round (docs/decisions/api.md#redelivery).
- *
  * @throws ServiceError 404 if the notification or the delivery does not exist; 429 if the daily limit is reached; 503
  * if no message could be sent
  */
@@ -259,7 +258,6 @@ type RetryDependencies = {
 /**
  * Creates the function that makes the next attempts of waiting deliveries due now, newest event first. It changes only
  * their records: the messages that wait in SQS find them due (docs/decisions/deliveries.md#retry-now).
- *
  * @throws ServiceError 404 if the notification, or the delivery of the one event, does not exist
  */
 export const createRetryNow = ({ notifications, deliveries }: RetryDependencies, clock: Clock = Date.now) => {

@@ -60,7 +60,6 @@ export const jsonBody = (request: ApiRequest): unknown => parsedBody(request, JS
 /**
  * Parses the body of a request about a notification like `jsonBody`, except that the numbers in `webhook_request` keep
  * their digits.
- *
  * @throws ServiceError 400
  */
 export const notificationBody = (request: ApiRequest): unknown => {

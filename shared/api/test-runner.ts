@@ -31,7 +31,6 @@ export type TestDestination = Omit<DeliveryTarget, 'id'> & Pick<TestRequest, 'st
  * Creates the function that sends a test message through the sender of its type, like a real alert. It enforces the
  * tenant's daily limit, which it reads while the destination is read, and that of tests at a time
  * (docs/decisions/api.md#test-operations). `record` writes the audit entry of the test.
- *
  * @throws ServiceError 429 if the daily limit is reached; 503 if 20 tests run, the test cannot be counted or the sender
  * fails
  */

@@ -69,7 +69,6 @@ export type Destination = Pick<NotificationAttributes, 'type' | 'details' | 'web
 
 /**
  * Parses a new or an updated notification. The type in the body decides, so that one pass reports all errors.
- *
  * @param storedHeaders the headers whose values an update may keep
  */
 export const parseNotification = (body: unknown, isAllowedUrl?: UrlRule, storedHeaders?: StringMap) => {

@@ -124,7 +124,6 @@ export const createDeliveryNotices = (
   /**
    * Queues the first notice of an outage, for a day: a function may have crashed after it stored the outage. Repeating it
    * has no effect.
-   *
    * @param atMs when the alert of the record failed or arrived
    */
   const announce = async (
