@@ -22,10 +22,8 @@ const UNUSED_CREDENTIALS = [
  * esbuild options for code that runs on Lambda (docs/decisions/stack.md#toolchain). Libraries are read as ES modules,
  * because esbuild cannot tree-shake CommonJS. The output is CommonJS: importing `node:http` from an ES module loads
  * undici, and `require` instead saves 10 to 20 ms of a cold start.
- *
  * A bundle contains no module that is imported dynamically and imports others: esbuild wraps all of these in closures,
  * which V8 parses twice.
- *
  * Identifiers keep their names, so that a logged stack trace has the function names of the sources.
  */
 export const bundling = {

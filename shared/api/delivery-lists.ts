@@ -88,7 +88,6 @@ type Search = { tenant: string; withResponses: boolean; limit: number; timeLeft:
 
 /**
  * Returns the notification of a marker, after which a search continues, and its rest:
- *
  *   `<ID>-<history marker>` continues with the notification, below this record
  *   `<ID>-<other ID>`       of an event: the record of the other one lists its destinations
  * @throws ServiceError 400

@@ -4,7 +4,6 @@ import { type Delivery, type Envelope, envelope, type MessageBody, messageBody }
 /*
  * A message on a sender's queue is one JSON document with exactly one line feed: before it the envelope, which senders
  * parse, after it the payload, which they forward unparsed:
- *
  *   {"notification_id":"…",…,"event":{…},
  *   "payload":{…}}
  */

@@ -116,7 +116,6 @@ const reachedOf = (
 
 /**
  * Evaluates a claim on an existing record (docs/decisions/deliveries.md#rounds).
- *
  * A failed delivery starts a new round only for a message of exactly that round, such as its redriven dead letter;
  * other messages are duplicates. A pending one also accepts messages of earlier rounds, because the record counts the
  * attempts. It starts a new round if its attempt is overdue by its schedule: an outage of the service must use up

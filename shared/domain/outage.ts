@@ -31,9 +31,8 @@ export const firstNoticeOf = (
 };
 
 /**
- * Returns the outage of a notification after a failure, the same one if nothing changes. A new outage begins with the first
- * failure, and with one after a delivery, unless no notice can announce it.
- * @param wasDelivered whether an alert was delivered since the start of the outage and before the failure
+ * The outage after a failure, the same one if nothing changes. A new one begins with the first failure, and with one
+ * after a delivery since its start (`wasDelivered`), unless no notice can announce it.
  */
 export const outageAfterFailure = (
   outage: Outage | undefined,
@@ -84,11 +83,8 @@ export type OutageNumbers = {
 };
 
 /**
- * Returns the numbers of an outage. Its alerts are those that failed since the last arrival before it: failures may be
- * reported in any order.
- * @param startedAtMs when the outage began, by the first failure that was reported
- * @param ended the alert that may end it, which may have failed before it began
- * @param history the newest part of the history of the notification
+ * The numbers of an outage: of the alerts that failed since the last arrival before the failure that was reported first
+ * (`startedAtMs`), since failures may be reported in any order, and of the one that may end it (`ended`).
  */
 export const outageNumbers = (
   startedAtMs: number,

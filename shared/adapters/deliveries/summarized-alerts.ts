@@ -11,10 +11,8 @@ import type { Item } from '../dynamodb/items.ts';
 
 /*
  * The alarms of a summary, each with its newest alert, and the first alerts of its window, which were sent at once
- * (table Deliveries, docs/decisions/deliveries.md#summaries):
- *
- *   pk `summary#<hash of the summary's ID>#<tenant>`  sk `alarm#<incident>`
- *   pk `summary#<hash of the summary's ID>#<tenant>`  sk `first`
+ * (table Deliveries, docs/decisions/deliveries.md#summaries): pk `summary#<hash of the summary's ID>#<tenant>`, sk
+ * `alarm#<incident>` or `first`.
  */
 
 const ALARM_PREFIX = 'alarm#';

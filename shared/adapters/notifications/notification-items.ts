@@ -12,7 +12,6 @@ import { projectedTarget, targetKey } from './notification-targets.ts';
  * The items of the table Notifications. A notification may have 4.5 MB of UTF-8, an item at most 400 KB (AWS limit), so
  * the content of a large notification is compressed, and that of a very large one stored in chunks
  * (docs/decisions/storage.md#large-notifications):
- *
  *   pk `notification#<tenant>`  sk <id>                      target: the type and its own fields, which a delivery
  *                                                            needs, the version, the label, and the content unless
  *                                                            it is stored in chunks. Also `ordered`, the signing
@@ -22,7 +21,6 @@ import { projectedTarget, targetKey } from './notification-targets.ts';
  *   pk `chunk#<tenant>`         sk <id>#<version>#<number>   chunk of a compressed content
  *   pk `quota#<tenant>`         sk `notifications`           counter (`notification-counter.ts`)
  *   pk `idempotency#<tenant>`   sk <hash>                    `idempotencyItem`
- *
  * The content is `details` and `metadata` as JSON in UTF-8. Bytes can be split anywhere, and JSON keeps the
  * order of keys and keys such as `__proto__`. Values of the type's own fields are stored in the target only; the
  * content has null instead. The tenant is the last part of every partition key, so that no tenant name can produce the

@@ -121,11 +121,7 @@ export const createDeliveryNotices = (
     await notices.queue(createNotice({ ...delivery, notification }), correlationOf(record), { toOperators: false });
   };
 
-  /**
-   * Queues the first notice of an outage, for a day: a function may have crashed after it stored the outage. Repeating it
-   * has no effect.
-   * @param atMs when the alert of the record failed or arrived
-   */
+  /** Queues the first notice of an outage, for a day: a function may have crashed after it stored the outage. Repeatable. */
   const announce = async (
     record: DeliveryRecord,
     { started_at_ms: startedAtMs, first_notice }: Outage,
