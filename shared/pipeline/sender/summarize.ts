@@ -113,8 +113,8 @@ export const createSummaries = (
       const summary = { tenant_id, event_id: summaryId({ tenant: tenant_id, id: target.id }, window) };
       // A larger number has room again.
       const full = `${summary.event_id} ${after}`;
-      // One that was received before may be among the first, although it was not sent.
-      if (isReceivedAgain(job.message) || !fullWindows.get(full)) {
+      // One that was received or claimed before may be among the first, although it was not sent.
+      if (isReceivedAgain(job.message) || record.was_interrupted || !fullWindows.get(full)) {
         if (await summarizedAlerts.addFirst(summary, { deliveryId: job.deliveryId, limit: after }, clock()))
           return undefined;
         fullWindows.set(full, true);
