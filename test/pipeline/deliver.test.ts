@@ -1,3 +1,4 @@
+import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createFailedMessageList, type FailedMessage } from '../../shared/adapters/deliveries/failed-message-list.ts';
 import { createIncidentLocks } from '../../shared/adapters/deliveries/incident-locks.ts';
@@ -339,6 +340,15 @@ describe('an alert that is summarized', () => {
     const { deliver, delayed } = setUp('email', outcome, options);
     expect(await deliver()).toMatchObject({ kind: 'summarized' });
     expect(delayed).toEqual([{ url: queueUrl('email-Retries'), waitMs: waitMinutes * MINUTE_MS }]);
+  });
+
+  it('is sent at once if its sender crashed after it was counted among the first of its window', async () => {
+    const addFirst = vi.fn(async () => true).mockResolvedValueOnce(false);
+    const { deliver, record } = setUp('email', delivered, { ...summarizing, summarizedAlerts: { addFirst } });
+    expect(await deliver()).toMatchObject({ kind: 'summarized' });
+    const crashed = { status: 'pending', summary_id: undefined, claim_id: 'crashed', lease_until_ms: NOW_MS - 1 };
+    await client.send(new PutCommand({ TableName: 'deliveries', Item: { ...(await record()), ...crashed } }));
+    expect(await deliver()).toMatchObject({ kind: 'delivered' });
   });
 
   it('and was received before is sent again: by a slow clock, the summary of its window may have been sent', async () => {
