@@ -194,7 +194,9 @@ describe('deliveries', () => {
     expect(Object.fromEntries(dueTimes).waits).toBeLessThan(next_attempt_at_ms);
     expect(await ops(retry)).toMatchObject({
       code: 0,
-      err: expect.stringContaining('0 of 1 deliveries'),
+      err: expect.stringContaining(
+        'Retried within 15 minutes, unless in progress or retried within an hour: 0 of 1 deliveries.',
+      ),
     });
     const ofAll = z.array(z.looseObject({ tenant_id: z.string(), next_attempt_at: z.number() }));
     const allDue = await runJson(ofAll, 'deliveries --retry-now --alarm alWaiting --why INC-7');
@@ -202,7 +204,9 @@ describe('deliveries', () => {
     for (const { next_attempt_at } of allDue) expect(next_attempt_at).toBeLessThan(next_attempt_at_ms);
     const { out, err } = await ops('deliveries --retry-now --alarm alWaiting --limit 1');
     expect(out).toMatch(/^time +tenant +notification /);
-    expect(err).toContain('0 of 1 deliveries. There may be more: raise --limit.');
+    expect(err).toContain(
+      'Retried within 15 minutes, unless in progress or retried within an hour: 0 of 1 deliveries. There may be more: raise --limit.',
+    );
     database.destroy();
     const audits = z.array(z.looseObject({ action: z.string(), target_id: z.string().nullable() }));
     expect(await runJson(audits, 'audits waiting')).toEqual([
